@@ -18,7 +18,7 @@
 namespace taso::generator {
 namespace {
 
-/// An equality as a rule, and once more with the ranks stated where these may matter.
+/// An equality as a rule, and again with stated ranks where these may matter.
 struct Written {
   rules::Rule rule;
   std::optional<rules::Rule> ranked;
@@ -26,11 +26,11 @@ struct Written {
 
 struct Candidate {
   std::size_t size = 0;       ///< see size_of()
-  std::size_t operators = 0;  ///< of both sides, as trees
+  std::size_t operators = 0;  ///< in both sides, as trees
   std::size_t inputs = 0;
   std::string text;  ///< canonical
   Written law;
-  /// Where one side joins two results: those two from one operator that is split.
+  /// If one side concatenates two results: the rule that computes both by one operator and a split.
   std::optional<Written> merging;
 };
 
@@ -51,7 +51,7 @@ std::size_t tree_size(const Equality& equality) {
   return size;
 }
 
-/// The part of a term that computes one of its nodes.
+/// The subterm rooted at a node.
 SmallTerm part_of(const SmallTerm& term, std::uint8_t root) {
   std::vector<bool> needed(term.nodes.size(), false);
   needed[root] = true;
@@ -69,8 +69,8 @@ SmallTerm part_of(const SmallTerm& term, std::uint8_t root) {
   return part;
 }
 
-/// "concat(a, b) = t" says that a and b are the parts of t: where two operators do what one can do, that is worth a
-/// rule of its own, for no graph need have the concat.
+/// "concat(a, b) = t" says that a and b are the parts of t. If one operator does the work of two, this deserves a rule
+/// of its own, because a graph need not contain the concat.
 std::optional<Equality> merging_of(const Equality& equality, const Family& family) {
   if (equality.left.size() != 1) return std::nullopt;
   for (const bool turned : {false, true}) {
@@ -106,7 +106,7 @@ Written turned_round(const Written& written) {
   return {turned_round(written.rule), written.ranked ? std::optional(turned_round(*written.ranked)) : std::nullopt};
 }
 
-/// Whether the source says what all inputs and variables of the target are, and is more than an input.
+/// Whether the source binds all inputs and variables of the target, and is more than an input.
 bool may_be_source(const rules::Rule& rule) {
   std::set<std::string> bound, needed;
   const std::function<void(const rules::Term&, std::set<std::string>&)> names = [&](const rules::Term& term,
@@ -168,9 +168,9 @@ class Generator {
       if (needs_order(family))
         find_candidates(family, Contents::integers, std::min(options_.max_operators, most_operators_in_order));
     }
-    // The smallest first, and of these the most general: what follows from them need not be proved.
+    // The smallest first, and among these the most general: what follows from them need not be proved.
     std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-      // Of those that are the same, one that merges.
+      // Among equal candidates, prefer one that merges.
       const auto merging = [](const Candidate& one) {
         return one.merging ? rules::canonical_text(one.merging->rule) : "~";
       };
@@ -191,8 +191,8 @@ class Generator {
     options_.begin(rules::hash_of_text(texts));
   }
 
-  /// What is not worth a rule must not make others follow: it goes before anything is decided. What is larger than the
-  /// programs that were looked at is there only because one result was used twice.
+  /// Laws that are not worth a rule must not make others redundant, so they go before anything is decided. A law larger
+  /// than the enumerated programs exists only because a result is used twice.
   void drop_coincidences() {
     std::erase_if(candidates_, [&](const Candidate& candidate) {
       const rules::Rule& law = candidate.law.rule;
@@ -255,12 +255,12 @@ class Generator {
       if (candidate) candidates_.push_back(std::move(*candidate));
   }
 
-  /// In batches, so that the result is the same at any number of jobs: what a batch finds is used from the next one on,
-  /// and each batch is gone through once more, in order, with what it found itself.
+  /// Works in batches, so that the result does not depend on the number of jobs: what a batch proves is used from the
+  /// next batch on, and afterwards each batch is checked again, in order, against its own results.
   void prove_what_is_new() {
     constexpr std::size_t batch = 64;
     for (std::size_t begin = 0; begin < candidates_.size() && !options_.stop.stop_requested();) {
-      // A batch holds candidates of one size only, and small ones go first.
+      // A batch holds candidates of one size only; small ones come first.
       std::size_t end = begin;
       while (end < candidates_.size() && end - begin < batch && candidates_[end].size == candidates_[begin].size &&
              candidates_[end].operators == candidates_[begin].operators)
@@ -268,7 +268,7 @@ class Generator {
       std::vector<Decision> decisions(end - begin);
       workers_.for_each(end - begin, options_.stop,
                         [&](std::size_t i) { decisions[i] = decision_on(candidates_[begin + i]); });
-      if (options_.stop.stop_requested()) break;  // what was cut short is no decision
+      if (options_.stop.stop_requested()) break;  // an interrupted batch decides nothing
       const std::size_t known = known_.size();
       for (std::size_t i = begin; i < end; ++i) {
         auto& decision = decisions[i - begin];
@@ -297,7 +297,7 @@ class Generator {
 
   Decision decide(const Candidate& candidate) const {
     Decision decision = prove(candidate.law, true);
-    // Under its condition it may say no more than others do.
+    // With its added condition, the law may follow from others.
     if (!decision.proved.empty() && decision.proved.front().conditions.size() > candidate.law.rule.conditions.size())
       decision.derived = is_derivable(decision.proved.front(), known_);
     if (decision.proved.empty() || decision.derived || !candidate.merging) return decision;
@@ -305,11 +305,11 @@ class Generator {
     return decision;
   }
 
-  /// There and back, each in the most general form in which it is true, the more general first; with the ranks stated
-  /// where that takes fewer conditions.
+  /// Proves both directions, each in the most general form that is true; the more general direction comes first. States
+  /// the ranks if that takes fewer conditions.
   Decision prove(const Written& written, bool both_ways) const {
     Decision decision;
-    // What is the same rule again is not written with other conditions.
+    // If both directions are the same rule, it is not written twice with different conditions.
     const bool is_symmetric = rules::canonical_text(written.rule) == rules::canonical_text(turned_round(written.rule));
     std::array<std::optional<rules::Rule>, 2> proved;
     std::vector<std::size_t> order;
@@ -329,7 +329,7 @@ class Generator {
       const std::size_t conditions =
           proved[way] ? found(*proved[way], written.rule) : std::numeric_limits<std::size_t>::max();
       if (conditions == 0) continue;
-      ProofOutcome of_ranked;  // which says nothing of the rule at all ranks
+      ProofOutcome of_ranked;  // says nothing about the rule at all ranks
       auto ranked = prove(way == 0 ? *written.ranked : turned_round(*written.ranked), of_ranked);
       if (!ranked || found(*ranked, *written.ranked) >= conditions) continue;
       drop_needless_conditions(*ranked, 0, written.ranked->conditions.size());
@@ -341,7 +341,7 @@ class Generator {
     return decision;
   }
 
-  /// In the most general form in which it is true as well, and says what it said before.
+  /// The most general form that is also true and still implies the given rule.
   rules::Rule abstracted(rules::Rule rule) const {
     for (rules::Rule& form : abstractions(rule)) {
       if (!may_be_source(form)) continue;
@@ -368,10 +368,11 @@ class Generator {
     return proved;
   }
 
-  /// Of conditions that were found or stated together, one may say too much: those from `first` to `end` are tried.
+  /// Conditions that were found or stated together may be more than needed: tries to drop each of those from `first` to
+  /// `end`.
   void drop_needless_conditions(rules::Rule& rule, std::size_t first, std::size_t end) const {
     for (std::size_t i = end; i-- > first;) {
-      // That operands may broadcast says more, not less.
+      // A broadcast condition makes a rule more general, not less.
       if (rule.conditions[i].relation == rules::Condition::Relation::broadcast) continue;
       rules::Rule weaker = rule;
       weaker.conditions.erase(weaker.conditions.begin() + static_cast<std::ptrdiff_t>(i));
@@ -395,7 +396,7 @@ class Generator {
     accepted_.push_back(std::move(decision.proved));
   }
 
-  /// A special case may be found before the law behind it: of those of one size, such ones go again.
+  /// A special case may be found before its law. Drops such cases among laws of one size.
   void drop_special_cases() {
     kept_.resize(accepted_.size(), 1);
     const std::size_t first = judged_, count = accepted_.size() - first;
@@ -411,7 +412,7 @@ class Generator {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < count; ++i)
       if (may_go[i]) order.push_back(first + i);
-    // Of two that say the same, the more general stays.
+    // If two laws imply each other, the more general one stays.
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return accepted_[a].front().inputs().size() < accepted_[b].front().inputs().size();
     });
@@ -420,7 +421,7 @@ class Generator {
   }
 
   void write_rules() {
-    kept_.resize(accepted_.size(), 1);  // of what was cut short, nothing was judged
+    kept_.resize(accepted_.size(), 1);  // laws of an interrupted run are kept unchecked
     std::vector<Law> laws;
     for (std::size_t i = 0; i < accepted_.size(); ++i)
       if (kept_[i]) laws.push_back(std::move(accepted_[i]));
@@ -449,11 +450,11 @@ class Generator {
   Workers workers_;
   GenerateReport report_;
   std::vector<Candidate> candidates_;
-  std::vector<Law> accepted_;       ///< what is proved of each candidate that is
-  std::vector<std::uint8_t> kept_;  ///< whether it is no special case of another
-  std::size_t judged_ = 0;          ///< so many of them
-  rules::Properties known_{{}};     ///< what needs no rule, then the first of each
-  std::size_t known_before_ = 0;    ///< so many need no rule
+  std::vector<Law> accepted_;       ///< the proved rules of each accepted candidate
+  std::vector<std::uint8_t> kept_;  ///< whether it is not a special case of another
+  std::size_t judged_ = 0;          ///< how many of them were checked for that
+  rules::Properties known_{{}};     ///< laws that need no rule, then the first rule of each accepted law
+  std::size_t known_before_ = 0;    ///< how many need no rule
   std::set<std::string> names_;
   std::size_t derived_ = 0;
 };

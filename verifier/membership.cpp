@@ -14,17 +14,17 @@ namespace taso::verifier {
 namespace {
 
 struct Definition {
-  std::string_view word;          ///< behind the member's name
-  std::vector<const char*> laws;  ///< that f obeys
-  bool as_rules = false;          ///< they are proved as rules are, from left to right
+  std::string_view word;          ///< follows the member's name
+  std::vector<const char*> laws;  ///< laws that f obeys
+  bool as_rules = false;          ///< proved as rules, from left to right
 };
 
 const Definition* definition_of(const rules::FunctionClass& of, std::size_t operands) {
   static const std::map<std::pair<std::string_view, std::size_t>, Definition> all{
-      // Of these, it is the normal form of the left side that is looked at.
+      // For these, the normal form of the left side is examined.
       {{"unary", 1}, {"is-element-wise", {"axiom f-a for f in unary\n  f(x) = f(x)"}}},
       {{"binary", 2}, {"is-element-wise", {"axiom f-a for f in binary\n  f(x, y) = f(x, y)\n  where broadcast(x, y)"}}},
-      // What is undefined stays undefined when it is multiplied by zero.
+      // An undefined value times zero is undefined.
       {{"total", 1}, {"is-total", {"axiom f-a for f in unary\n  sub(x, x) = mul(f(x), sub(x, x))"}, true}},
       {{"total", 2},
        {"is-total",
@@ -33,7 +33,7 @@ const Definition* definition_of(const rules::FunctionClass& of, std::size_t oper
         true}},
       {{"keeps_zero", 1}, {"keeps-zero", {"axiom f-a for f in unary\n  f(sub(x, x)) = sub(x, x)"}}},
       {{"keeps_zero", 2}, {"keeps-zero", {"axiom f-a for f in binary\n  f(sub(x, x), sub(x, x)) = sub(x, x)"}}},
-      // Over an axis of two elements it is the maximum of two.
+      // Over an axis of two elements, this is the maximum of two.
       {{"rising", 1},
        {"is-rising",
         {"axiom f-a for f in unary\n  f(reduce_max[axes=r, keep=k](x)) = reduce_max[axes=r, keep=k](f(x))"}}},
@@ -48,7 +48,7 @@ const Definition* definition_of(const rules::FunctionClass& of, std::size_t oper
   return found == all.end() ? nullptr : &found->second;
 }
 
-/// A rule, as a property's verdict.
+/// The verdict on a rule, as that on a property.
 PropertyVerdict proved(const rules::Rule& rule, const ValidateOptions& options, const std::stop_token& stop) {
   VerifyOptions how;
   how.seed = options.seed;
@@ -118,7 +118,7 @@ PropertyVerdict validate(const Membership& membership, const ValidateOptions& op
       all.add(validate(law, options, stop));
     }
   }
-  if (!all.holds_for_all_shapes()) all.small_sizes = all.random_shapes = 0;  // what is only tried is not proved
+  if (!all.holds_for_all_shapes()) all.small_sizes = all.random_shapes = 0;  // tests are no proof
   return all;
 }
 

@@ -11,7 +11,7 @@
 namespace taso::verifier {
 namespace {
 
-/// Every so many of a long list, so that at most `most` are left.
+/// An evenly spaced sample of at most `most` instances.
 std::vector<rules::Instance> some_of(const std::vector<rules::Instance>& all, std::size_t most) {
   if (all.size() <= most) return all;
   std::vector<rules::Instance> some;
@@ -19,7 +19,8 @@ std::vector<rules::Instance> some_of(const std::vector<rules::Instance>& all, st
   return some;
 }
 
-/// Validated as a law is: `functions` says which operators stand for any function, `tried` what is tried with numbers.
+/// Validates a law. `functions` says which operators stand for any function of their class, `tried` which rules are
+/// tried with numbers.
 PropertyVerdict validate_as(const rules::Rule& property, const std::vector<rules::Rule>& tried,
                             const std::vector<AnyFunction>& functions, const ValidateOptions& options,
                             const std::stop_token& stop) {
@@ -54,7 +55,7 @@ PropertyVerdict validate_as(const rules::Rule& property, const std::vector<rules
   small_options.stop = stop;
   const SmallSizes small = check_small_sizes(some_of(all, 12), small_options);
   verdict.small_sizes = small.proved;
-  verdict.small_sizes_open = small.unknown + small.refuted;  // refuted for functions that may be any
+  verdict.small_sizes_open = small.unknown + small.refuted;  // refuted: for some function of the class
   NormalFormLimits limits;
   limits.stop = stop;
   limits.any_functions = functions;
@@ -75,8 +76,8 @@ bool uses(const std::vector<rules::PatternPtr>& patterns, std::string_view op) {
   });
 }
 
-/// For each variable a member that occurs nowhere else in the law; nothing if there is none. Those that are
-/// uninterpreted in Z3 come first: what it proves of them holds for any function as well.
+/// A member of the class for each variable, which occurs nowhere else in the law; nothing if there is none. Members
+/// that are uninterpreted in Z3 come first: what Z3 proves of them also holds for any function.
 std::optional<std::vector<const rules::Signature*>> stand_ins(const rules::Rule& law) {
   std::vector<const rules::Signature*> chosen;
   for (const rules::FunctionVariable& variable : law.functions) {

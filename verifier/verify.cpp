@@ -47,7 +47,7 @@ std::string witness_text(const rules::Instance& instance, const rules::Assignmen
   return text;
 }
 
-/// Instances leave out pooling with `ceil`, whose shape is no polynomial.
+/// Instances leave out pooling with `ceil`: its shape is not a polynomial.
 bool rounds_up(const std::vector<rules::PatternPtr>& patterns) {
   return std::any_of(patterns.begin(), patterns.end(), [](const rules::PatternPtr& pattern) {
     return rounds_up(pattern->operands) ||
@@ -58,7 +58,7 @@ bool rounds_up(const std::vector<rules::PatternPtr>& patterns) {
   });
 }
 
-/// Whether it computes with ranks, or with lists that are as long as these.
+/// Whether it computes with ranks, or with lists whose length is a rank.
 bool computes_with_ranks(const rules::Term& term) {
   static const std::set<std::string_view> of_numbers{"+", "-", "*", "/", "%", "same"};
   const bool is_plain = term.kind != rules::Term::Kind::call || of_numbers.contains(term.name) ||
@@ -74,7 +74,7 @@ bool computes_with_ranks(const std::vector<rules::PatternPtr>& patterns) {
   });
 }
 bool computes_with_ranks(const rules::Rule& rule) {
-  // A shape that is compared with another fixes a rank, and computes nothing with it.
+  // Comparing a shape with another fixes a rank, but computes nothing with it.
   const auto in_side = [](const rules::TermPtr& side) {
     return side && !(side->kind == rules::Term::Kind::call && (side->name == "shape" || side->name == "rank")) &&
            computes_with_ranks(*side);
@@ -92,7 +92,7 @@ class Verification {
                const std::stop_token& stop)
       : rule_(rule), properties_(properties), options_(options), deadline_(options.time_limit, stop) {}
 
-  /// What is beyond the numbers that we have is not decided.
+  /// Numbers that overflow leave the rule undecided.
   RuleVerdict run(const std::vector<rules::Condition>& extra) {
     try {
       return decide_all(extra);
@@ -115,7 +115,7 @@ class Verification {
 
  private:
   static constexpr std::size_t quick_tries = 24, thorough_tries = 2000;
-  static constexpr const char* rounding_up = "the number of windows is rounded up, of which the verifier knows nothing";
+  static constexpr const char* rounding_up = "the number of windows is rounded up, which the verifier does not model";
 
   RuleVerdict decide_all(const std::vector<rules::Condition>& extra) {
     rules::InstanceOptions instance_options;
@@ -130,7 +130,7 @@ class Verification {
         return std::move(verdict_);
       }
       if (instances_.empty() && !beyond(extra).empty()) {
-        verdict_.reason = fmt::format("it speaks of ranks and lengths above {} only, which are not tried",
+        verdict_.reason = fmt::format("it applies only to ranks and lengths above {}, which are not tried",
                                       instance_options.greatest_rank);
         return std::move(verdict_);
       }
@@ -140,7 +140,7 @@ class Verification {
       }
       verdict_.kind = RuleVerdict::Kind::refuted;
       verdict_.reason = instances_.empty() ? "there are no ranks and axes at which its source is well-formed"
-                                           : "its target is well-formed nowhere, or never has the source's shape";
+                                           : "its target is never well-formed, or never has the source's shape";
       verdict_.counterexample = verdict_.reason + "\n";
       return std::move(verdict_);
     }
@@ -150,7 +150,7 @@ class Verification {
     if (open_.empty() && (rounds_up(rule_.source) || rounds_up(rule_.target))) open_ = rounding_up;
     for (std::size_t i = 0; i < instances_.size() && open_.empty(); ++i)
       if (is_possible_[i]) decide(i);
-    // Last, in what time is left: a second opinion must not cost the first.
+    // Last, in the remaining time: a second opinion must not take time from the first.
     for (std::size_t i = 0; i < instances_.size() && open_.empty() && !deadline_.is_over(); ++i)
       if (is_possible_[i]) ask_for_second_opinion(i);
     if (open_.empty()) look_beyond(extra);
@@ -161,7 +161,7 @@ class Verification {
     }
     if (options_.thorough && look_for_counterexample(thorough_tries)) return std::move(verdict_);
     verdict_.kind = RuleVerdict::Kind::unknown;
-    verdict_.reason = deadline_.is_over() ? "the time limit was met" : open_;
+    verdict_.reason = deadline_.is_over() ? "the time limit was reached" : open_;
     return std::move(verdict_);
   }
 
@@ -174,8 +174,8 @@ class Verification {
                                       : std::vector<rules::Instance>();
   }
 
-  /// What is proved is proved for ranks and lengths that were tried, and used there only. A rule that is false beyond
-  /// them, because it computes with them, is not called proved all the same.
+  /// A rule is proved for the ranks and lengths that were tried, and used only there. Still, a rule that is false
+  /// beyond them because it computes with them is not called proved.
   void look_beyond(const std::vector<rules::Condition>& extra) {
     const std::vector<rules::Instance> more = beyond(extra);
     if (more.empty()) return;
@@ -186,7 +186,7 @@ class Verification {
     refute_options.stop = deadline_.token();
     const Refutation refutation = refute(more, refute_options);
     if (refutation.counterexample) {
-      open_ = fmt::format("it is false beyond the ranks and lengths that are tried: {}",
+      open_ = fmt::format("it is false beyond the ranks and lengths that are proved: {}",
                           more[refutation.counterexample->instance].choice);
       return;
     }
@@ -194,11 +194,10 @@ class Verification {
       return is_too_large_to_try(one, refute_options.most_work);
     });
     if (found != more.end())
-      open_ =
-          fmt::format("it grows too large to be tried beyond the ranks and lengths that are proved: {}", found->choice);
+      open_ = fmt::format("it is too large to be tried beyond the proved ranks and lengths: {}", found->choice);
   }
 
-  /// Even at the smallest sizes, so that looking for a counterexample said nothing.
+  /// Whether the instance is too large even at the smallest sizes, so that no counterexample could be searched.
   bool is_too_large_to_try(const rules::Instance& instance, double most_work) const {
     const rules::Concretizer concretizer(instance);
     const auto assignments = rules::AssignmentSampler(instance).samples(4, options_.seed, 1);
@@ -232,11 +231,11 @@ class Verification {
     return true;
   }
 
-  /// No prover may prove what has a counterexample.
+  /// Reports a disagreement if a prover proves what has a counterexample.
   void contradict(std::size_t place, bool target_is_well_formed) {
     const rules::Instance& instance = instances_[place];
     if (!instance.target_fits) return;
-    // A proof of what is false would be a short one: it needs a fault, not a search.
+    // A proof of something false would be short: it needs a fault, not a search.
     ProofLimits brief = limits();
     brief.saturation.rounds = 4;
     brief.saturation.terms = 400;
@@ -300,13 +299,13 @@ class Verification {
 
   void decide(std::size_t place) {
     const rules::Instance& instance = instances_[place];
-    // Both provers of equality take partial functions for total: this is for either.
+    // Both provers of equality treat partial functions as total, so both need this proof.
     const NormalFormResult definedness = prove_definedness(instance, normal_form_limits());
     if (definedness.kind != NormalFormResult::Kind::proved) {
       open_ = fmt::format("{} ({})", definedness.reason, instance.choice);
       return;
     }
-    // With little effort first: what needs more of it spends most on questions that lead nowhere.
+    // Little effort first: a proof that needs more spends most of it on questions that lead nowhere.
     ProofResult proof;
     bool proved = false;
     for (const unsigned part : {32u, 4u, 1u}) {
@@ -331,9 +330,9 @@ class Verification {
       open_ = fmt::format("{} ({})", proof.reason, instance.choice);
   }
 
-  /// On what the properties prove.
+  /// Asks the normal form about an instance that the properties prove.
   void ask_for_second_opinion(std::size_t place) {
-    // Where there are very many ranks and axes, a second opinion on some of them must do.
+    // With very many ranks and axes, a sample must do.
     constexpr std::size_t most_opinions = 24;
     const bool is_sampled = instances_.size() <= most_opinions || place % (instances_.size() / most_opinions) == 0;
     if (options_.second_opinion && is_sampled && by_properties_.contains(place))

@@ -1,4 +1,4 @@
-// Decides rules and validates properties: the top of the verifier.
+// The top of the verifier: decides rules and validates properties.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 namespace taso::verifier {
 
 struct VerifyOptions {
-  /// Seconds for one rule, behind the limits that are counted in steps; 0 for none.
+  /// Seconds for one rule, in addition to the limits counted in steps; 0 for no limit.
   double time_limit = 10;
-  /// Z3's count of steps for one question: verdicts do not depend on the machine's load.
+  /// Z3's step limit for one question. It does not depend on the machine's load, and so verdicts do not.
   unsigned effort = 4'000'000;
   std::uint64_t seed = 1;
-  bool abduce = true;           ///< look for the condition under which a false rule is true
-  std::size_t conditions = 12;  ///< at most so many are tried
-  bool thorough = true;         ///< look long for a counterexample to what is not proved
-  bool normal_form = true;      ///< ask the normal form where properties do not suffice
-  bool second_opinion = true;   ///< and where they do, as well
+  bool abduce = true;           ///< find the condition under which a false rule is true
+  std::size_t conditions = 12;  ///< try at most this many
+  bool thorough = true;         ///< search long for a counterexample to a rule that is not proved
+  bool normal_form = true;      ///< ask the normal form if the properties do not suffice
+  bool second_opinion = true;   ///< ask it also if they do
   bool keep_certificates = false;
 };
 
@@ -33,36 +33,36 @@ struct RuleVerdict {
     refuted,
     unknown,
   } kind = Kind::unknown;
-  std::string reason;                       ///< unknown: what stopped us; refuted: in one sentence
-  std::vector<std::string> properties;      ///< that the proof used, sorted
-  std::size_t instances = 0;                ///< ranks and axes at which it was decided
+  std::string reason;                       ///< unknown: what stopped the proof; refuted: one sentence
+  std::vector<std::string> properties;      ///< used by the proof, sorted
+  std::size_t instances = 0;                ///< number of choices of ranks and axes that were decided
   std::size_t by_properties = 0;            ///< instances proved from properties, each checked by Z3
   std::size_t by_normal_form = 0;           ///< instances proved by the normal form
-  std::vector<rules::Condition> condition;  ///< conditional: what is to be added
+  std::vector<rules::Condition> condition;  ///< conditional: the conditions to add
   std::string witness;                      ///< shapes and attributes that satisfy the hypotheses
-  std::string counterexample;               ///< refuted and conditional: in a form that a person can follow
-  std::vector<std::string> certificates;    ///< SMT-LIB, one for each instance, if they are kept
-  std::string disagreement;                 ///< not empty if two provers contradict each other: our bug
+  std::string counterexample;               ///< refuted and conditional: readable by a person
+  std::vector<std::string> certificates;    ///< SMT-LIB, one per instance, if they are kept
+  std::string disagreement;                 ///< not empty if two provers contradict each other, which is a bug
 };
 std::string_view text_of(RuleVerdict::Kind kind);  ///< "proved", "proved under a condition", "refuted", "unknown"
 
-/// Of a candidate or a rule.
+/// Decides a candidate or a rule.
 RuleVerdict verify(const rules::Rule& rule, const rules::Properties& properties, const VerifyOptions& options = {},
                    const std::stop_token& stop = {});
 
 struct PropertyVerdict {
   std::size_t instances = 0;
   std::size_t proved = 0;            ///< for all shapes and attributes, by the normal form
-  std::string obstacle;              ///< why the others were not, for one of them
-  std::size_t small_sizes = 0;       ///< models at which it was proved symbolically
+  std::string obstacle;              ///< why one of the others was not
+  std::size_t small_sizes = 0;       ///< models at which Z3 proved it
   std::size_t small_sizes_open = 0;  ///< models at which Z3 gave up
   std::size_t random_shapes = 0;     ///< models at which the sides agree over the prime field
   std::string counterexample;        ///< not empty: the property is false
-  bool follows_from_others = false;  ///< redundant, if asked for
-  std::vector<std::string> members;  ///< of a law for classes: the rules that it stands for
-  bool is_proved_once = false;       ///< for all members, of which only the class was known
+  bool follows_from_others = false;  ///< redundant; set only if asked for
+  std::vector<std::string> members;  ///< for a law for classes: the rules that it stands for
+  bool is_proved_once = false;       ///< one proof for all members, using only their class
   bool holds_for_all_shapes() const { return counterexample.empty() && instances > 0 && proved == instances; }
-  /// What must hold together.
+  /// Combines verdicts that must all hold.
   void add(const PropertyVerdict& other);
   bool is_valid() const { return counterexample.empty() && instances > 0 && small_sizes + random_shapes > 0; }
 };
@@ -70,14 +70,14 @@ struct PropertyVerdict {
 struct ValidateOptions {
   unsigned effort = 20'000'000;
   std::uint64_t seed = 1;
-  std::size_t random_shapes = 300;  ///< at least, over all ranks and axes
+  std::size_t random_shapes = 300;  ///< in total at least, over all ranks and axes
 };
 
-/// Of an axiom, or of a law for classes. Where the normal form knows the classes (membership.h), one proof does for all
-/// members; else every member is validated by itself. Each is tried with numbers.
+/// Validates an axiom or a law for classes. If the normal form knows the classes (membership.h), one proof covers all
+/// members; otherwise each member is validated separately. Each member is also tried with numbers.
 PropertyVerdict validate(const rules::Rule& property, const ValidateOptions& options = {},
                          const std::stop_token& stop = {});
-/// Whether the other properties entail it, at all of its ranks; of a law, all that it stands for.
+/// Whether the other properties entail it, at all its ranks; for a law, all rules that it stands for.
 bool follows_from_others(std::size_t property, const std::vector<rules::Rule>& properties,
                          const VerifyOptions& options = {}, const std::stop_token& stop = {});
 

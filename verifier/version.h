@@ -1,11 +1,11 @@
-// Which Z3 the proofs are checked with, for `--version`.
+// The version of Z3 that checks the proofs, for `--version`.
 #pragma once
 
 #include <string>
 
 namespace taso::verifier {
 
-/// Raised with every change that may change a verdict: proofs that are kept between runs count for one number only.
+/// Incremented with every change that may alter a verdict. Cached proofs are only valid for the same revision.
 constexpr unsigned verifier_revision = 10;
 
 std::string z3_version();

@@ -1,4 +1,4 @@
-// What stands between the generator and the verifier: a candidate's verdict, as the generator wants it.
+// Connects the generator with the verifier: returns the verdict on a candidate in the generator's terms.
 #pragma once
 
 #include <atomic>
@@ -13,16 +13,16 @@ namespace taso::cli {
 
 class CandidateProver {
  public:
-  /// A disagreement asks `stop` to stop: nothing that is found after it counts.
+  /// Requests a stop of `stop` on a disagreement: nothing found after it counts.
   CandidateProver(const rules::Properties& properties, const verifier::VerifyOptions& options, std::stop_source stop)
       : properties_(properties), options_(options), stop_(std::move(stop)) {}
 
-  /// Safe for several threads.
+  /// Thread-safe.
   generator::ProofOutcome prove(const rules::Rule& candidate);
 
-  /// Why two provers cannot both be right, with the candidate; empty if they never disagreed.
+  /// How two provers contradict each other, with the candidate; empty if they never do.
   std::string disagreement() const;
-  /// How many proofs were cut short by the clock: where there are any, another machine may find other rules.
+  /// The number of proofs that reached the time limit: if there are any, another machine may find other rules.
   std::size_t timed_out() const { return timed_out_; }
   std::size_t asked() const { return asked_; }
 

@@ -34,13 +34,13 @@ std::string text_of(const generator::Decision& decision) {
     json["reason"] = decision.last.reason;
   }
   for (rules::Rule rule : decision.proved) {
-    rule.name = "found";  // the grammar wants one
+    rule.name = "found";  // the grammar needs one
     json["proved"].push_back(rules::print(rule));
   }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Nothing if it makes no sense: then the decision is made again.
+/// Nothing if it is not valid: then the decision is made again.
 std::optional<generator::Decision> decision_of(const std::string& text) {
   generator::Decision decision;
   decision.derived = text == "derived";
@@ -66,7 +66,7 @@ std::optional<generator::Decision> decision_of(const std::string& text) {
   }
 }
 
-/// The first thing in which two contexts differ, for people.
+/// The first difference of two contexts, for people.
 std::string difference(const std::string& there, const std::string& here) {
   const Json theirs = Json::parse(there, nullptr, false), ours = Json::parse(here, nullptr, false);
   if (theirs.is_object() && ours.is_object())
@@ -105,7 +105,7 @@ Checkpoint::Checkpoint(std::filesystem::path file, std::string context, bool res
     if (header_size_ == 0) {
       begin_file();
     } else {
-      cut(size_);  // a torn line at the end
+      cut(size_);  // an incomplete line at the end
     }
   } catch (...) {
     ::close(descriptor_);
@@ -130,13 +130,13 @@ void Checkpoint::open() {
   };
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode))
-    refuse(EnvironmentError(fmt::format("the checkpoint {} is no ordinary file", file_.string())));
+    refuse(EnvironmentError(fmt::format("the checkpoint {} is not a regular file", file_.string())));
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0)
     refuse(EnvironmentError(fmt::format("the checkpoint {} is used by another run", file_.string())));
   std::string begin(first_line.size(), '\0');
   const ssize_t got = ::pread(descriptor_, begin.data(), begin.size(), 0);
   if (got < 0 || !first_line.starts_with(begin.substr(0, static_cast<std::size_t>(got))))
-    refuse(UsageError(fmt::format("{} is no checkpoint of this program: it is left as it is", file_.string())));
+    refuse(UsageError(fmt::format("{} is not a checkpoint of this program, and is not replaced", file_.string())));
   size_ = static_cast<std::size_t>(status.st_size);
 }
 
@@ -145,7 +145,7 @@ void Checkpoint::begin_file() {
   try {
     append(std::string(first_line) + with_checksum(context_));
   } catch (...) {
-    ::unlink(file_.c_str());  // nothing is in it
+    ::unlink(file_.c_str());  // the file is empty
     throw;
   }
   header_size_ = size_;
@@ -155,7 +155,7 @@ void Checkpoint::read() {
   const std::string text = read_all(descriptor_, file_);
   is_damaged_ = !text.empty() && text != first_line;  // until more could be read
   std::size_t at = first_line.size();
-  /// The next line without its checksum, if it is whole.
+  /// The next line without its checksum, if it is complete.
   const auto next = [&]() -> std::optional<std::string> {
     const std::size_t end = text.find('\n', std::min(at, text.size()));
     if (end == std::string::npos) return std::nullopt;
@@ -170,9 +170,8 @@ void Checkpoint::read() {
   const auto context = next();
   if (!context) return;
   if (*context != context_)
-    throw UsageError(
-        fmt::format("the checkpoint {} is of another run ({} is not the same); without --resume it is replaced",
-                    file_.string(), difference(*context, context_)));
+    throw UsageError(fmt::format("the checkpoint {} is of another run ({} differs); without --resume it is replaced",
+                                 file_.string(), difference(*context, context_)));
   header_size_ = size_ = at;
   is_damaged_ = size_ < text.size();
   const auto candidates = next();
@@ -199,7 +198,7 @@ void Checkpoint::append(const std::string& line) {
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) {
       const int error = put < 0 ? errno : ENOSPC;
-      // Whether or not this succeeds: a line that is not whole is not read.
+      // This may fail: an incomplete line is not read anyway.
       [[maybe_unused]] const int cut_back = ::ftruncate(descriptor_, static_cast<off_t>(size_));
       fail(file_, error);
     }

@@ -1,4 +1,4 @@
-// What a run has decided so far, in a file that survives it: killed at any moment, the next run goes on from there.
+// Keeps the decisions of a run in a file: if the run is killed, the next one continues from there.
 #pragma once
 
 #include <filesystem>
@@ -11,36 +11,36 @@
 
 namespace taso::cli {
 
-/// Lines that are only ever appended: the format, what the run depends on, a hash of the candidates, then the
-/// decisions, each with a checksum. Whatever comes after the first line that is not whole is dropped.
+/// Lines are only appended: the format, what the run depends on, a hash of the candidates, then the decisions, each
+/// with a checksum. Everything after the first incomplete line is dropped.
 class Checkpoint {
  public:
-  /// `context` is a JSON object of everything that decisions depend on beside the candidate. An earlier checkpoint is
-  /// read with `resume` and replaced without. Throws UsageError if there is one of another context, or a file that is
-  /// no checkpoint; EnvironmentError if it cannot be written, or another run has it.
+  /// `context` is a JSON object of everything that decisions depend on besides the candidate. An earlier checkpoint is
+  /// read with `resume`, and replaced without. Throws UsageError if there is one with another context, or a file that
+  /// is not a checkpoint; EnvironmentError if it cannot be written, or another run uses it.
   Checkpoint(std::filesystem::path file, std::string context, bool resume);
   Checkpoint(const Checkpoint&) = delete;
   Checkpoint& operator=(const Checkpoint&) = delete;
-  /// The file stays if there is something in it to go on from.
+  /// Keeps the file if a run can continue from it.
   ~Checkpoint();
 
-  /// Of all candidates; decisions on others are forgotten.
+  /// Takes a hash of all candidates; decisions on other candidates are forgotten.
   void begin(const std::string& candidates);
-  /// Both are safe for several threads.
+  /// This and remember() are thread-safe.
   std::optional<generator::Decision> recall(const std::string& candidate) const;
-  /// Throws EnvironmentError, for example when the disk is full; what was written before stays whole.
+  /// Throws EnvironmentError, for example if the disk is full; what was written before stays complete.
   void remember(const std::string& candidate, const generator::Decision& decision);
 
-  /// How many decisions of an earlier run there are.
+  /// The number of decisions of an earlier run.
   std::size_t known() const { return known_.size(); }
-  /// Whether there was an earlier checkpoint that is replaced.
+  /// Whether an earlier checkpoint is replaced.
   bool replaced() const { return replaced_; }
-  /// Whether something stands after what could be read: a line that is not whole, and whatever follows it.
+  /// Whether the file goes on after what could be read, with an incomplete line.
   bool is_damaged() const { return is_damaged_; }
-  /// Whether there is something to go on from.
+  /// Whether a run can continue from it.
   bool is_useful() const;
   const std::filesystem::path& file() const { return file_; }
-  /// All is done: the file goes.
+  /// Deletes the file when all is done.
   void remove();
 
  private:
@@ -53,7 +53,7 @@ class Checkpoint {
   std::filesystem::path file_;
   std::string context_;
   int descriptor_ = -1;
-  std::size_t size_ = 0;         // of what is whole
+  std::size_t size_ = 0;         // of the complete lines
   std::size_t header_size_ = 0;  // of the lines before the candidates
   std::string candidates_;       // of the run that wrote the decisions
   std::map<std::string, std::string> known_;

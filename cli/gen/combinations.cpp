@@ -9,10 +9,10 @@
 namespace taso::cli {
 namespace {
 
-/// More layouts than this tell nothing new.
+/// More layouts than this show nothing new.
 constexpr std::size_t most_layouts = 64;
 
-/// Calls `visit` with every application of the schema to these that makes sense.
+/// Calls `visit` with every valid application of the schema to these layouts.
 void for_each_application(generator::Programs& programs, const generator::Family& family, std::size_t schema,
                           const std::vector<generator::LayoutId>& layouts,
                           const std::function<void(const generator::Program&)>& visit) {
@@ -31,8 +31,8 @@ void for_each_application(generator::Programs& programs, const generator::Family
   choose();
 }
 
-/// The names of the schemas that can be applied at all, in so many steps: one tensor of each layout stands for all, for
-/// what it holds does not matter.
+/// The names of the schemas that can be applied at all, within that many steps. One tensor of each layout represents
+/// all, because its contents do not matter.
 std::set<std::string> usable(const generator::Family& family, std::size_t max_operators) {
   const generator::World world(family, false, 1);
   generator::Programs programs(world);

@@ -1,5 +1,5 @@
-// Which of the chosen operators meet: families keep apart what no rule needs side by side, and some operators take only
-// what others make.
+// Tells which of the chosen operators are combined: operators that no rule needs together are in different families,
+// and some operators only take the results of others.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 namespace taso::cli {
 
 struct Combinations {
-  /// Operators that no program has: they belong to no family that is enumerated, or nothing there makes what they take.
+  /// Operators that occur in no program: no enumerated family has them, or nothing there produces their operands.
   std::vector<std::string> unusable;
-  /// Of the others, those that no family has side by side.
+  /// Pairs of the others that no family contains.
   std::vector<std::pair<std::string, std::string>> apart;
 };
 

@@ -35,7 +35,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Level = Console::Level;
 
-/// Failure that would only show after the work: better now. Leaves nothing behind.
+/// Finds out before the work whether all outputs can be written. Leaves nothing behind.
 void check_writable(const GenSettings& settings) {
   const AtomicFile trial(settings.output);
   for (const auto& file : {settings.report, settings.rejected})
@@ -51,7 +51,7 @@ double processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// All that a decision depends on beside the candidate, for the checkpoint.
+/// Everything that a decision depends on besides the candidate, for the checkpoint.
 std::string context_of(const Findings& findings) {
   const GenSettings& settings = findings.settings;
   return nlohmann::ordered_json{{"program", program_version()},
@@ -75,7 +75,7 @@ void check_memory(const GenSettings& settings) {
                                        bytes_text(settings.memory_limit), bytes_text(used)));
 }
 
-/// Runs the generator on a thread of its own while this one watches; an exception of either is thrown here.
+/// Runs the generator on another thread while this one watches; rethrows an exception of either.
 generator::GenerateReport generate_watched(const generator::GenerateOptions& options, std::stop_source stop,
                                            const std::function<void()>& watch) {
   std::mutex mutex;
@@ -99,7 +99,7 @@ generator::GenerateReport generate_watched(const generator::GenerateOptions& opt
     lock.unlock();
     try {
       if (!trouble) watch();
-    } catch (...) {  // the thread has to be joined first
+    } catch (...) {  // the thread must be joined first
       trouble = std::current_exception();
       stop.request_stop();
     }
@@ -111,7 +111,7 @@ generator::GenerateReport generate_watched(const generator::GenerateOptions& opt
   return report;
 }
 
-/// Everything but what is found.
+/// Everything except the results.
 Findings prepare(const GenSettings& settings, std::vector<rules::Rule>& properties) {
   Findings findings;
   findings.settings = settings;
@@ -119,16 +119,16 @@ Findings prepare(const GenSettings& settings, std::vector<rules::Rule>& properti
   const std::vector<OperatorSet> sets = read_operator_sets(sets_place);
   const auto is_default = [&](const OperatorSet& set) { return set.name == settings.operators; };
   if (!settings.names_operators && std::none_of(sets.begin(), sets.end(), is_default))
-    throw UsageError(fmt::format("{} has no set '{}', which is taken by default: --operators names others",
+    throw UsageError(fmt::format("{} has no set '{}', which is the default; name others with --operators",
                                  sets_place.string(), settings.operators));
   findings.operators = chosen_operators(settings.operators, sets);
   findings.combinations = combinations_of(findings.operators, settings.max_operators);
   if (findings.combinations.unusable.size() == findings.operators.size())
-    throw UsageError(
-        fmt::format("--operators: with {} alone there is no program of at most {} operator{}: {} beside others, which "
-                    "--list-operators names",
-                    fmt::join(findings.operators, ", "), settings.max_operators, settings.max_operators == 1 ? "" : "s",
-                    findings.operators.size() == 1 ? "it is of use" : "they are of use"));
+    throw UsageError(fmt::format(
+        "--operators: with {} alone there is no program of at most {} operator{}: {} other operators, which "
+        "--list-operators shows",
+        fmt::join(findings.operators, ", "), settings.max_operators, settings.max_operators == 1 ? "" : "s",
+        findings.operators.size() == 1 ? "it needs" : "they need"));
   const std::filesystem::path place = properties_path(settings.properties);
   properties = read_properties(place).rules.rules();
   findings.properties_name = place.string();
@@ -149,8 +149,8 @@ void say_what_is_apart(const Combinations& combinations, Console& console) {
   if (pairs.size() <= most_pairs) {
     console.say(Level::result, all);
   } else {
-    console.say(Level::result, fmt::format("never combined: {} pairs of operators, which no family has side by side "
-                                           "(-v and --report name them, --list-operators the families)",
+    console.say(Level::result, fmt::format("never combined: {} pairs of operators, which no family contains "
+                                           "(-v and --report list them, --list-operators the families)",
                                            with_commas(pairs.size())));
     console.say(Level::detail, all);
   }
@@ -194,8 +194,8 @@ void run(Findings& findings, const std::vector<rules::Rule>& rules, Checkpoint& 
   findings.interrupted = interrupted() && !findings.report.complete;
 }
 
-/// An interrupted run writes what it has, if that is anything, but over nothing that is there already; after a
-/// disagreement of the provers nothing counts.
+/// An interrupted run writes what it has, if anything, but replaces no existing file; after a disagreement of the
+/// provers nothing counts.
 void conclude(Findings& findings, Checkpoint& checkpoint, Console& console) {
   const GenSettings& settings = findings.settings;
   const bool is_worth_it = findings.report.complete || !findings.report.rules.empty();
@@ -213,11 +213,11 @@ void conclude(Findings& findings, Checkpoint& checkpoint, Console& console) {
   console.say(Level::result, table_of(findings));
   if (findings.timed_out > 0)
     console.warning(
-        fmt::format("{} proofs met the time limit: on another machine there may be other rules", findings.timed_out));
+        fmt::format("{} proofs reached the time limit: another machine may find other rules", findings.timed_out));
   if (!findings.disagreement.empty())
     console.say(Level::error, on_lines("two provers disagree, which is a bug in taso\n" + findings.disagreement));
   if (findings.interrupted && checkpoint.is_useful())
-    console.say(Level::result, fmt::format("what is decided is in {}; --resume goes on from there",
+    console.say(Level::result, fmt::format("the decisions so far are in {}; --resume continues from there",
                                            on_one_line(checkpoint.file().string())));
   console.verdict(findings.passed(), findings.word());
 }
@@ -239,11 +239,11 @@ ExitCode find_rules(const GenSettings& settings, Console& console) {
     console.say(Level::result, fmt::format("the checkpoint {} of an earlier run is replaced",
                                            on_one_line(checkpoint.file().string())));
   if (checkpoint.is_damaged())
-    console.warning(fmt::format("the checkpoint {} is damaged: {} decision{} could be read, the rest is decided anew",
+    console.warning(fmt::format("the checkpoint {} is damaged: {} decision{} could be read, the rest is decided again",
                                 on_one_line(checkpoint.file().string()), with_commas(checkpoint.known()),
                                 checkpoint.known() == 1 ? "" : "s"));
   else if (settings.resume && checkpoint.known() == 0)
-    console.say(Level::result, "there is nothing to go on from: this is a run from the start");
+    console.say(Level::result, "there is nothing to resume: the run starts from the beginning");
   try {
     check_memory(settings);
     run(findings, properties, checkpoint, console);
@@ -254,7 +254,8 @@ ExitCode find_rules(const GenSettings& settings, Console& console) {
     conclude(findings, checkpoint, console);
   } catch (const EnvironmentError& error) {
     if (!checkpoint.is_useful()) throw;
-    throw EnvironmentError(fmt::format("{}; once that is mended, --resume goes on from what is decided", error.what()));
+    throw EnvironmentError(
+        fmt::format("{}; once that is fixed, --resume continues from the decisions so far", error.what()));
   }
   if (!findings.disagreement.empty()) return ExitCode::bug;
   return findings.interrupted ? ExitCode::interrupted : ExitCode::done;

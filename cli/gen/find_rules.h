@@ -1,4 +1,4 @@
-// The work of taso-gen from the first file read to the last line said.
+// Runs taso-gen from the first file read to the last line printed.
 #pragma once
 
 #include "cli/console/console.h"

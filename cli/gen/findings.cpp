@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t widest_comment = 118;
 
-/// Words in lines that are no wider than a rule file.
+/// Breaks text into lines that are no wider than those of a rule file.
 std::vector<std::string> wrapped(std::string_view text) {
   std::vector<std::string> lines;
   std::string line;
@@ -37,7 +37,7 @@ std::string count_of_graphs(double graphs) {
   return graphs < 1e15 ? with_commas(static_cast<std::uint64_t>(graphs)) : fmt::format("{:.1e}", graphs);
 }
 
-/// What was looked for, in words that say nothing of when and where.
+/// What was searched, without times and places.
 rules::CommentBlock header_of(const Findings& findings, std::string_view before = {}) {
   std::vector<std::string_view> families;
   for (const generator::FamilyReport& family : findings.report.families)
@@ -68,7 +68,7 @@ void add_rejected(rules::RuleFile& file, const std::vector<generator::Rejected>&
   for (const generator::Rejected& rejected : list) {
     rules::Rule rule = candidate_of(rejected);
     for (const std::string& line : wrapped(fmt::format(
-             "{}: {}", verdict, on_one_line(rejected.reason.empty() ? "no reason is given" : rejected.reason))))
+             "{}: {}", verdict, on_one_line(rejected.reason.empty() ? "no reason given" : rejected.reason))))
       rule.comments.push_back(line);
     rules.push_back(std::move(rule));
   }
@@ -102,7 +102,7 @@ std::string families_table(const Findings& findings) {
 std::string steps_table(const Findings& findings) {
   const generator::GenerateReport& report = findings.report;
   Table table;
-  // Where not everything is enumerated, steps lack what no one looked at.
+  // If not everything is enumerated, the difference includes undecided candidates.
   table.rows.push_back({"step", "left", findings.enumerated ? "dropped" : "dropped or undecided"});
   table.numbers_from = 1;
   table.numbers_to = 3;
@@ -113,13 +113,13 @@ std::string steps_table(const Findings& findings) {
   };
   step("equalities", report.equalities);
   table.rows.back().back() = "";
-  step("up to the names of inputs", report.renamed);
+  step("up to renaming of inputs", report.renamed);
   step("confirmed at other shapes and contents", report.confirmed);
-  step("not following from smaller ones", report.not_following);
+  step("not implied by smaller ones", report.not_following);
   step("without a common subgraph", report.without_common_subgraph);
   step("distinct as rules", report.distinct);
   const std::size_t candidates = findings.settings.selects ? report.general : report.distinct;
-  if (findings.settings.selects) step("no coincidences", candidates);
+  if (findings.settings.selects) step("not coincidences", candidates);
   if (!report.complete) {
     step("decided before the end", candidates - findings.undecided());
     table.rows.back().back() = with_commas(findings.undecided()) + " undecided";
@@ -131,11 +131,11 @@ std::string steps_table(const Findings& findings) {
   const generator::Worth& worth = *report.worth;
   step("rules, in both directions where both make sense", worth.proved);
   table.rows.back().back() = "";
-  step("that a search can find a place for", worth.matching);
-  step("no arithmetic that saves nothing", worth.no_arithmetic);
-  step("not stated by hand", worth.not_stated);
-  step("not following from the others", worth.not_following);
-  step("that lead to something", worth.leading_on);
+  step("that a search can match", worth.matching);
+  step("no arithmetic without savings", worth.no_arithmetic);
+  step("not written by hand", worth.not_stated);
+  step("not implied by the others", worth.not_following);
+  step("in useful directions", worth.leading_on);
   return table.text();
 }
 
@@ -175,13 +175,13 @@ std::uint64_t Findings::spilled() const {
 }
 
 double chance_of_a_coincidence(const Findings& findings) {
-  const double prime = 0x1p61 - 1, elements = 4096;  // no tensor that is enumerated has more
-  // An operator at most doubles the degree; two polynomials that differ agree at random contents with this chance.
+  const double prime = 0x1p61 - 1, elements = 4096;  // no enumerated tensor has more
+  // An operator at most doubles the degree; two different polynomials agree at random contents with this probability.
   const double by_contents = std::exp2(static_cast<double>(findings.settings.max_operators)) / prime;
   const double by_keys = elements / prime * (elements / prime);
   double chance = 0;
   for (const generator::FamilyReport& family : findings.report.families) {
-    if (family.is_in_order) continue;  // small integers coincide more easily, but only add to what the field shows
+    if (family.is_in_order) continue;  // small integers agree more often, but only add to what the field shows
     const double values = static_cast<double>(family.values);
     chance += values * values / 2 * (by_contents + by_keys);
   }
@@ -206,23 +206,22 @@ std::string table_of(const Findings& findings) {
       std::any_of(report.families.begin(), report.families.end(), is_in_order))
     text += fmt::format("in order: with at most {} operators\n", generator::most_operators_in_order);
   text += "\n" + steps_table(findings);
-  text +=
-      fmt::format("\nrules: {} in all, in {}; {} {} refuted, {} open\n", with_commas(report.rules.size()),
-                  report.worth ? "directions that lead to something" : "both directions where both make sense",
-                  with_commas(report.refuted.size()), report.refuted.size() == 1 ? "candidate is" : "candidates are",
-                  with_commas(report.unknown.size()));
+  text += fmt::format(
+      "\nrules: {}, in {}; {} {} refuted, {} open\n", with_commas(report.rules.size()),
+      report.worth ? "useful directions" : "both directions where both make sense", with_commas(report.refuted.size()),
+      report.refuted.size() == 1 ? "candidate is" : "candidates are", with_commas(report.unknown.size()));
   if (const double chance = chance_of_a_coincidence(findings); chance > 0)
-    text +=
-        fmt::format("fingerprints: that any value was taken for another has a chance below {}\n", bound_text(chance));
+    text += fmt::format("fingerprints: the probability of a collision is below {}\n", bound_text(chance));
   if (findings.spilled() > 0)
-    text += fmt::format("memory was short: {} records went to temporary files\n", with_commas(findings.spilled()));
+    text +=
+        fmt::format("memory was short: {} records were written to temporary files\n", with_commas(findings.spilled()));
   if (findings.recalled > 0)
     text += fmt::format("checkpoint: {} decisions of an earlier run\n", with_commas(findings.recalled));
   if (findings.written) {
     text += fmt::format("written: {}", on_one_line(findings.written->string()));
-    if (!report.complete) text += ", which is not complete";
+    if (!report.complete) text += ", which is incomplete";
     if (*findings.written != findings.settings.output)
-      text += fmt::format("; {} is left as it was", on_one_line(findings.settings.output.string()));
+      text += fmt::format("; {} is unchanged", on_one_line(findings.settings.output.string()));
     text += "\n";
   }
   text += fmt::format("{:.1f} s, {:.1f} s of processor time, {} of memory at most", findings.seconds,

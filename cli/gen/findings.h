@@ -1,4 +1,4 @@
-// What a run of the generator found, told to people as tables, to programs as JSON, and to the search as a rule file.
+// The results of a run of the generator: as tables for people, as JSON for programs, and as a rule file for the search.
 #pragma once
 
 #include <cstdint>
@@ -19,43 +19,43 @@ struct Findings {
   std::vector<std::string> operators;
   Combinations combinations;
   std::string properties_name, properties_hash;
-  std::size_t properties = 0;  ///< how many there are
+  std::size_t properties = 0;  ///< the number of properties
   generator::GenerateReport report;
-  unsigned jobs = 0;                             ///< threads, once it is known how many processors there are
+  unsigned jobs = 0;                             ///< threads, once the number of processors is known
   bool enumerated = false;                       ///< all candidates are known
   std::size_t recalled = 0;                      ///< decisions of an earlier run
   std::size_t asked = 0;                         ///< questions to the prover
-  std::size_t timed_out = 0;                     ///< of them, cut short by the clock
+  std::size_t timed_out = 0;                     ///< questions that reached the time limit
   std::optional<std::filesystem::path> written;  ///< the rule file
   bool interrupted = false;
-  std::string disagreement;  ///< of two provers: our bug
+  std::string disagreement;  ///< of two provers, which is a bug
   double seconds = 0, processor_seconds = 0;
   std::uint64_t peak_memory = 0;
 
   bool passed() const { return report.complete && disagreement.empty(); }
   /// The closing word.
   std::string_view word() const;
-  /// Candidates that were not looked at, because the run was cut short.
+  /// Candidates that were not decided because the run was interrupted.
   std::size_t undecided() const;
   double graphs() const;
   std::uint64_t evaluations() const, values() const;
-  std::uint64_t spilled() const;  ///< records that went to temporary files
+  std::uint64_t spilled() const;  ///< records written to temporary files
 };
 
-/// An upper bound of the chance that, somewhere in the enumeration, one value was taken for another, if operators are
+/// An upper bound on the probability that the enumeration mistook any value for another, for operators that are
 /// polynomials: the contents are drawn once, and keys are two projections of them.
 double chance_of_a_coincidence(const Findings& findings);
-/// With one digit, rounded up: "2e-11". Of a number that is greater than 0.
+/// A positive number with one digit, rounded up: "2e-11".
 std::string bound_text(double bound);
 
-/// Several lines: what was enumerated, then what each step of pruning left, as the paper's table has it.
+/// Several lines: what was enumerated, then what each step of pruning left, as in the paper's table.
 std::string table_of(const Findings& findings);
 /// The report, as JSON text.
 std::string report_of(const Findings& findings);
-/// The rules, sorted, below a comment that says what was enumerated; the same for the same rules, options and
+/// The rules, sorted, below a comment that says what was enumerated; deterministic for the same rules, options and
 /// properties.
 std::string rule_file_of(const Findings& findings);
-/// Where a run that was cut short puts what it has: not over a file that is there, which may be complete.
+/// Where an interrupted run writes its results: not to an existing file, which may be complete.
 std::filesystem::path place_of_part(const std::filesystem::path& complete);
 /// The candidates that did not become rules, with the reasons.
 std::string rejected_file_of(const Findings& findings);

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Counts are whole numbers, as long as they can be.
+/// Counts are integers as long as they fit.
 Json count_of(double number) { return number < 0x1p53 ? Json(static_cast<std::uint64_t>(number)) : Json(number); }
 
 Json json_of(const generator::FamilyReport& family) {
@@ -107,7 +107,7 @@ std::string report_of(const Findings& findings) {
         {"memory_limit", settings.memory_limit},
         {"peak_memory", findings.peak_memory}}},
   };
-  // Names of files may be of any bytes.
+  // File names may hold any bytes.
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -36,7 +36,7 @@ void add(std::vector<std::string>& to, const std::vector<std::string>& names) {
     if (!contains(to, name)) to.push_back(name);
 }
 
-/// Line by line.
+/// Parses the file line by line.
 class Parser {
  public:
   explicit Parser(const Source& source) : source_(source), text_(source.text()), known_(generator::schema_names()) {}
@@ -58,7 +58,7 @@ class Parser {
   void header() {
     std::string_view text = text_.substr(0, end_);
     while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-    if (text != first_line) fail(0, end_, fmt::format("the first line has to be '{}'", first_line));
+    if (text != first_line) fail(0, end_, fmt::format("the first line must be '{}'", first_line));
   }
 
   void line() {
@@ -92,12 +92,13 @@ class Parser {
     const std::size_t start = name_ = at_;
     const std::string name = word(limit);
     skip_space(limit);
-    if (at_ == limit || text_[at_] != ':') fail(at_, at_ + 1, fmt::format("a colon follows the set's name '{}'", name));
+    if (at_ == limit || text_[at_] != ':')
+      fail(at_, at_ + 1, fmt::format("expected a colon after the set's name '{}'", name));
     ++at_;
     if (find(sets_, name) != nullptr)
-      fail(start, start + name.size(), fmt::format("there is a set '{}' already", name));
+      fail(start, start + name.size(), fmt::format("the set '{}' already exists", name));
     if (name == everything || contains(known_, name))
-      fail(start, start + name.size(), fmt::format("'{}' is no name for a set", name));
+      fail(start, start + name.size(), fmt::format("'{}' cannot be the name of a set", name));
     sets_.push_back({name, std::exchange(about_, {}), {}});
   }
 
@@ -110,15 +111,14 @@ class Parser {
     } else if (contains(known_, name)) {
       add(operators, {name});
     } else if (const OperatorSet* set = find(sets_, name); set == &sets_.back()) {
-      fail(start, at_, fmt::format("the set '{}' cannot hold itself", name));
+      fail(start, at_, fmt::format("the set '{}' cannot contain itself", name));
     } else if (set != nullptr) {
       add(operators, set->operators);
     } else {
       std::vector<std::string> names = known_;
       for (const OperatorSet& other : sets_)
         if (&other != &sets_.back()) names.push_back(other.name);
-      fail(start, at_,
-           fmt::format("there is no operator and no set above called '{}'{}", name, did_you_mean(name, names)));
+      fail(start, at_, fmt::format("there is no operator and no earlier set '{}'{}", name, did_you_mean(name, names)));
     }
     skip_space(limit);
     if (at_ < limit && text_[at_] == ',') ++at_;
@@ -127,7 +127,7 @@ class Parser {
   std::string word(std::size_t limit) {
     const std::size_t start = at_;
     while (at_ < limit && is_of_name(text_[at_])) ++at_;
-    if (at_ == start) fail(at_, at_ + 1, "this is no part of a name");
+    if (at_ == start) fail(at_, at_ + 1, "this is not part of a name");
     return std::string(text_.substr(start, at_ - start));
   }
   void skip_space(std::size_t limit) {
@@ -161,8 +161,7 @@ std::vector<OperatorSet> parse_operator_sets(const Source& source) { return Pars
 std::filesystem::path operator_sets_path(const std::optional<std::filesystem::path>& named) {
   if (named) return *named;
   const auto found = find_data_file("rules/operators.sets");
-  if (!found)
-    throw EnvironmentError("the operator sets that come with taso are not found; --operator-sets names others");
+  if (!found) throw EnvironmentError("cannot find the shipped operator sets; name a file with --operator-sets");
   return *found;
 }
 

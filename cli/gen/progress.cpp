@@ -58,7 +58,7 @@ void GenProgress::show() {
   shown_.show([&] {
     const auto now = Clock::now();
     const std::lock_guard lock(mutex_);
-    // As long for each that is left as for each that is done; of the proofs only, which take most of the time.
+    // Estimate the time left from the proofs done so far; only for proofs, which take most of the time.
     double left = 0;
     if (last_.phase == "proving" && last_.done > phase_done_)
       left = between(phase_start_, now) / static_cast<double>(last_.done - phase_done_) *

@@ -1,4 +1,4 @@
-// How far the generator has got: told by its threads, shown by the one that watches them.
+// The progress of the generator: its threads report it, the watching thread shows it.
 #pragma once
 
 #include <chrono>
@@ -14,9 +14,9 @@ class GenProgress {
  public:
   GenProgress(Console& console, std::size_t operators) : shown_(console), operators_(operators) {}
 
-  /// Safe for several threads.
+  /// Thread-safe.
   void update(const generator::GenerateProgress& progress);
-  /// A line that is redrawn on a terminal, and every ten seconds a plain one elsewhere.
+  /// Redraws a line on a terminal, and prints a plain one every ten seconds elsewhere.
   void show();
 
  private:
@@ -25,13 +25,13 @@ class GenProgress {
   ProgressLine shown_;
   const std::size_t operators_;
   Clock::time_point phase_start_ = Clock::now();
-  std::size_t phase_done_ = 0;  // when the phase was first heard of
+  std::size_t phase_done_ = 0;  // when the phase began
   generator::GenerateProgress last_;
   std::mutex mutex_;
 };
 
-/// On one line, of which a narrow terminal shows the beginning: "proving 12 of 60; 12 s, about 40 s left; 80 MB; 8
-/// proved, 2 derived; 1,234 graphs, 200 classes".
+/// The progress on one line, whose beginning a narrow terminal shows: "proving 12 of 60; 12 s, about 40 s left; 80 MB;
+/// 8 proved, 2 derived; 1,234 graphs, 200 classes".
 std::string line_of(const generator::GenerateProgress& progress, std::size_t operators, std::uint64_t memory,
                     double seconds, double seconds_left);
 /// "12 s", "3 min 20 s", "2 h 5 min"

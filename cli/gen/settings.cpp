@@ -17,14 +17,14 @@
 namespace taso::cli {
 namespace {
 
-/// What the enumeration can hold: places in a term are bytes.
+/// The limit of the enumeration: indices in a term are bytes.
 constexpr std::size_t most_operators = 8;
 
-// Steps are the limit that counts: the clock of a busy machine is not to decide what is found. But with five operators
-// so many candidates stay open that nobody waits two minutes for each.
+// The step limit is the one that counts: the clock of a busy machine must not decide what is found. But with five
+// operators so many candidates stay open that two minutes for each would take too long.
 constexpr double limit_of_few = 120, limit_of_many = 10;
 
-/// The options as text, before they are looked at: CLI11 only takes the command line apart.
+/// The options as text. CLI11 only splits the command line; resolve() interprets the values.
 struct Raw {
   std::string output, operators, operator_sets, max_operators, properties, seed, jobs, memory_limit, time_limit;
   std::string report, rejected, checkpoint, stated, log_file, color;
@@ -49,41 +49,39 @@ void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
       fmt::format("Sets and operators, separated by commas; --list-operators names them (default {})",
                   settings.operators),
       "NAMES", programs);
-  one("--operator-sets", raw.operator_sets, "Named sets of operators, instead of those that come with taso", "FILE",
+  one("--operator-sets", raw.operator_sets, "Named sets of operators, instead of the shipped ones", "FILE",
       programs);
   app.add_flag("--list-operators", raw.list_operators, "Print the sets and all operators, and exit")->group(programs);
   one("--max-ops", raw.max_operators,
-      fmt::format("Operators in a program, at most (default {})", settings.max_operators), "N", programs);
+      fmt::format("The largest number of operators in a program (default {})", settings.max_operators), "N", programs);
   one("--seed", raw.seed, fmt::format("Seed for the inputs of fingerprints (default {})", settings.seed), "N",
       programs);
 
   const std::string proving = "Proofs";
-  one("--properties", raw.properties, "The operators' properties, instead of those that come with taso", "FILE",
-      proving);
+  one("--properties", raw.properties, "Operator properties, instead of the shipped ones", "FILE", proving);
   one("--time-limit", raw.time_limit,
-      fmt::format(
-          "Seconds for one proof, in addition to its limit of steps; 0: none (default {:g}, {:g} above four operators)",
-          limit_of_few, limit_of_many),
+      fmt::format("Time limit for one proof in seconds, besides its step limit; 0: none (default {:g}, {:g} above four "
+                  "operators)",
+                  limit_of_few, limit_of_many),
       "S", proving);
 
   const std::string choosing = "Selection";
   app.add_flag("--all", raw.all,
-               "Write all that is proved, also what searches cannot use, or what follows from the rest")
+               "Write all proved rules, even those that searches cannot use or that follow from others")
       ->group(choosing);
-  one("--stated", raw.stated, "Rules that need not be found, instead of those by hand that come with taso", "FILE",
+  one("--stated", raw.stated, "Rules that need not be found again, instead of the shipped ones written by hand", "FILE",
       choosing);
 
   const std::string again = "Resuming";
-  one("--checkpoint", raw.checkpoint, "Where decisions are kept until the end (default OUTPUT.checkpoint)", "FILE",
+  one("--checkpoint", raw.checkpoint, "Where to keep decisions until the end (default OUTPUT.checkpoint)", "FILE",
       again);
-  app.add_flag("--resume", raw.resume, "Go on where the run that left the checkpoint ended")->group(again);
+  app.add_flag("--resume", raw.resume, "Continue the run that left the checkpoint")->group(again);
 
   const std::string saying = "Output";
   one("--report", raw.report, "Write a report, as JSON; - is the standard output", "FILE", saying);
-  one("--rejected", raw.rejected, "Write the candidates that are refuted or not proved, with the reasons", "FILE",
-      saying);
-  app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
-  app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
+  one("--rejected", raw.rejected, "Write the candidates that are refuted or not proved, with reasons", "FILE", saying);
+  app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
+  app.add_flag("-q,--quiet", raw.quiet, "Print less; may be repeated")->group(saying);
   one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
   one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
   app.add_flag("--version", raw.version, "Print versions and exit")->group(saying);
@@ -96,15 +94,15 @@ std::optional<std::filesystem::path> file_named(const std::string& text) {
 void resolve(const Raw& raw, GenSettings& settings) {
   if (raw.output.empty()) throw UsageError("no output is given: -o names the rule file to write");
   if (raw.output == "-")
-    throw UsageError(
-        "-o takes the name of a file, beside which decisions are kept; '-' is not taken for the standard output");
+    throw UsageError("-o needs a file name, because decisions are kept beside it; '-' is not accepted here");
   settings.output = raw.output;
   settings.properties = file_named(raw.properties);
   settings.report = file_named(raw.report);
   settings.rejected = file_named(raw.rejected);
   settings.checkpoint = named_file("--checkpoint", raw.checkpoint).value_or(raw.output + ".checkpoint");
   settings.resume = raw.resume;
-  if (raw.all && !raw.stated.empty()) throw UsageError("--stated says nothing with --all: nothing is left out");
+  if (raw.all && !raw.stated.empty())
+    throw UsageError("--stated cannot be combined with --all, which leaves nothing out");
   settings.selects = !raw.all;
   settings.stated = file_named(raw.stated);
   settings.console.log_file = named_file("--log-file", raw.log_file);
@@ -121,9 +119,9 @@ void resolve(const Raw& raw, GenSettings& settings) {
 
 GenCommand parse_gen_command(int argc, const char* const* argv) {
   GenCommand command;
-  // Whether a candidate is true is asked thousands of times: what is written is looked at once more by taso-verify.
+  // The prover is asked thousands of times; taso-verify checks the written rules again.
   command.settings.proving.second_opinion = false;
-  // What the properties do not prove points to one that is missing.
+  // If the properties do not prove a rule, a property may be missing.
   command.settings.proving.normal_form = false;
   command.settings.proving.conditions = 4;
   command.settings.proving.effort = 1'000'000;
@@ -172,7 +170,7 @@ std::optional<std::filesystem::path> stated_path(const GenSettings& settings) {
 void check_places(const GenSettings& settings) {
   std::vector<Place> read = {{"the properties", properties_path(settings.properties)},
                              {"the operator sets", operator_sets_path(settings.operator_sets)}};
-  if (const auto stated = stated_path(settings)) read.push_back({"the rules that are stated", *stated});
+  if (const auto stated = stated_path(settings)) read.push_back({"the stated rules", *stated});
   std::vector<Place> written;
   written.push_back({"the output", settings.output});
   written.push_back({"the output of an interrupted run", part_of(settings.output)});

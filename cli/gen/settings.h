@@ -14,16 +14,16 @@ namespace taso::cli {
 
 struct GenSettings {
   std::filesystem::path output;
-  std::string operators = "full";  ///< names of sets and operators, with commas between them
-  bool names_operators = false;    ///< false: that is the default
-  std::optional<std::filesystem::path> operator_sets, properties;  ///< nothing: those that the program ships with
+  std::string operators = "full";                                  ///< names of sets and operators, separated by commas
+  bool names_operators = false;                                    ///< false: they are the default
+  std::optional<std::filesystem::path> operator_sets, properties;  ///< nothing: the shipped ones
   std::size_t max_operators = 4;
   std::uint64_t seed = 1;
   unsigned jobs = 0;  ///< 0: one for each processor
   std::size_t memory_limit = std::size_t{4} << 30;
   verifier::VerifyOptions proving;
-  bool selects = true;                          ///< false: all that is proved is written
-  std::optional<std::filesystem::path> stated;  ///< nothing: the rules by hand that the program ships with
+  bool selects = true;                          ///< false: everything proved is written
+  std::optional<std::filesystem::path> stated;  ///< nothing: the shipped rules written by hand
 
   std::optional<std::filesystem::path> report, rejected;
   std::filesystem::path checkpoint;  ///< beside the output, unless another is named
@@ -41,13 +41,13 @@ struct GenCommand {
 /// Throws UsageError.
 GenCommand parse_gen_command(int argc, const char* const* argv);
 
-/// Where a run that was cut short puts what it has, if there is a file already that may be complete.
+/// Where an interrupted run writes its results if there is a file that may be complete.
 std::filesystem::path part_of(const std::filesystem::path& complete);
 
-/// The rules by hand that nothing found is to repeat: those that are named, or that come with taso, if there are any.
+/// The rules written by hand that results must not repeat: the named file, or the shipped one, if there is one.
 std::optional<std::filesystem::path> stated_path(const GenSettings& settings);
 
-/// That nothing written replaces something read or something else written. Throws UsageError.
+/// Throws UsageError if a written file would replace a file that is read or another written file.
 void check_places(const GenSettings& settings);
 
 }  // namespace taso::cli

@@ -59,7 +59,7 @@ std::string facts_of(const RuleResult& result, bool everything) {
   const verifier::RuleVerdict& verdict = result.verdict;
   switch (verdict.kind) {
     case verifier::RuleVerdict::Kind::proved:
-      return verdict.properties.empty() ? std::string(verdict.by_normal_form > 0 ? "normal form" : "")
+      return verdict.properties.empty() ? std::string(verdict.by_normal_form > 0 ? "normal-form" : "")
                                         : list_of(verdict.properties, everything);
     case verifier::RuleVerdict::Kind::conditional: return "where " + text_of(verdict.condition);
     case verifier::RuleVerdict::Kind::refuted:
@@ -259,8 +259,8 @@ std::string property_table_of(const VerifyResults& results, bool everything) {
                           std::to_string(verdict.random_shapes), proved});
     if (results.asked_for_redundant) table.rows.back().push_back(verdict.follows_from_others ? "yes" : "");
     if (verdict.counterexample.empty() && !verdict.holds_for_all_shapes())
-      obstacles += fmt::format("  {}: {}\n", name,
-                               on_one_line(verdict.obstacle.empty() ? "no reason is given" : verdict.obstacle));
+      obstacles +=
+          fmt::format("  {}: {}\n", name, on_one_line(verdict.obstacle.empty() ? "no reason given" : verdict.obstacle));
   }
   std::string text = results.results.empty() ? "" : table.text();
   if (!obstacles.empty()) text += "\nnot proved for all shapes:\n" + obstacles;

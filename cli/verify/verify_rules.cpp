@@ -189,7 +189,7 @@ class Verifier {
   }
 
   const VerifySettings& settings_;
-  std::vector<rules::Rule> laws_;  // where they are what is validated
+  std::vector<rules::Rule> laws_;  // if they are validated
   const rules::Properties properties_;
   VerifyResults& results_;
   std::set<std::string, std::less<>> names_;
@@ -271,7 +271,7 @@ VerifyResults read_everything(const VerifySettings& settings, std::vector<rules:
   results.rules = settings.properties_only ? laws_of(results.files) : rules_of(results.files);
   for (const GivenRule& rule : results.rules)
     results.hashes.push_back(rule.unstated.empty() ? rules::content_hash(rule.rule) : std::string());
-  // What laws for classes rest on comes last, under names of its own.
+  // Memberships, on which laws for classes depend, come last, under their own names.
   for (const verifier::Membership& membership : results.memberships) {
     rules::Rule name_only;
     name_only.name = membership.name;
@@ -340,7 +340,7 @@ std::string print_rules(const VerifySettings& settings) {
     for (auto& item : file.rules.items) {
       if (const rules::Rule* rule = std::get_if<rules::Rule>(&item);
           rule != nullptr && !names.insert(rule->name).second)
-        throw UsageError(fmt::format("'{}' is in more than one of the files: print them one by one", rule->name));
+        throw UsageError(fmt::format("'{}' is in more than one of the files; print each file separately", rule->name));
       all.items.push_back(std::move(item));
     }
   }

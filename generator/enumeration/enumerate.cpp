@@ -14,10 +14,10 @@
 namespace taso::generator {
 namespace {
 
-/// From this level on, of terms that differ by the names of inputs only one is enumerated: nothing is built on the last
-/// level, and what is built on the one before it can be named after it.
+/// From this level on, terms that differ only by the names of inputs are enumerated once. Nothing is built on the last
+/// level, and terms built on the level before it can be renamed afterwards.
 constexpr std::size_t first_level_of_one_naming = 5;
-constexpr std::uint64_t named_otherwise = std::uint64_t{1} << 63;  // beyond the 61 bits of a key
+constexpr std::uint64_t named_otherwise = std::uint64_t{1} << 63;  // above the 61 bits of a key
 
 template <class T, std::size_t most>
 bool share(const Few<T, most>& a, const Few<T, most>& b) {
@@ -31,14 +31,14 @@ bool share(const Few<T, most>& a, const Few<T, most>& b) {
   return false;
 }
 
-/// A schema that takes two given layouts, with an input in third place where it takes three.
+/// A schema that takes two given layouts, with an input as third operand if it takes three.
 struct Use {
   std::uint16_t schema = 0;
   const Program* program = nullptr;
   ValueId third = Found::none;
 };
 
-/// What one piece of work finds.
+/// The results of one task.
 struct Batch {
   std::array<std::vector<Record>, Records::parts> records;
   std::vector<Found> known;
@@ -97,13 +97,13 @@ class Enumerator {
   }
   void note_memory(std::size_t more) { result_.memory = std::max(result_.memory, memory() + more); }
   std::size_t memory_left() const {
-    // Equalities, and what comes after the enumeration, need room too.
+    // Leave room for equalities and for what follows the enumeration.
     const std::size_t limit = options_.memory_limit / 4 * 3, used = memory();
     if (used > limit) throw EnvironmentError("the memory limit is too small for this many operators");
     return std::max<std::size_t>((limit - used) / 2, 1 << 20);
   }
 
-  // --- What is there to begin with ---
+  // --- Inputs ---
 
   void add_inputs() {
     std::size_t place = 0;
@@ -111,7 +111,7 @@ class Enumerator {
       values().firsts.push_back(place);
       place += kind.count;
     }
-    check(place <= 64 && family_.inputs.size() <= 16, "few inputs");
+    check(place <= 64 && family_.inputs.size() <= 16, "a family has few inputs");
     std::vector<ValueId> inputs;
     for (std::size_t i = 0; i < world_.inputs(); ++i) {
       const Item& item = world_.input(i);
@@ -141,7 +141,7 @@ class Enumerator {
     by_size_.push_back(members);
   }
 
-  // --- Which operands meet ---
+  // --- Pairing operands ---
 
   void collect(Records& records, std::vector<Found>& known) {
     std::vector<Task> tasks;
@@ -162,14 +162,14 @@ class Enumerator {
     result_.spilled += records.spilled();
   }
 
-  /// Calls f(begin, end) for pieces of a range, as a task each.
+  /// Adds one task f(begin, end) for each piece of a range.
   template <class F>
   static void add_pieces(std::vector<Task>& tasks, std::size_t count, std::size_t piece, F f) {
     for (std::size_t begin = 0; begin < count; begin += piece)
       tasks.push_back([=, end = std::min(begin + piece, count)](Batch& batch) { f(batch, begin, end); });
   }
 
-  /// Constants and operators of one operand.
+  /// Constants and operators with one operand.
   void add_simple_tasks(std::vector<Task>& tasks) {
     for (std::size_t s = 0; s < family_.schemas.size(); ++s) {
       const auto schema = static_cast<std::uint16_t>(s);
@@ -189,7 +189,7 @@ class Enumerator {
     }
   }
 
-  /// Operands that have no operator in common.
+  /// Pairs of operands that share no operator.
   void add_tasks_of_strangers(std::vector<Task>& tasks) {
     const std::size_t size = level_ - 1;
     for (std::size_t i = 0; i <= size; ++i)
@@ -209,8 +209,8 @@ class Enumerator {
         }
   }
 
-  /// Three operands of which the third, a bias, is computed and no two have an operator in common. Not where a bias can
-  /// be written as one number for each channel: that it can be taken out would follow from putting in what is reshaped,
+  /// Triples whose third operand, a bias, is computed, and of which no two share an operator. Left out where a bias can
+  /// be written as one number per channel: that it can be taken out would then follow from putting in a reshaped one,
   /// and nobody reshapes an input twice to get there.
   void add_tasks_of_three(std::vector<Task>& tasks) {
     if (world_.has_channels()) return;
@@ -240,7 +240,7 @@ class Enumerator {
                });
   }
 
-  /// Operands that have an operator in common.
+  /// Pairs of operands that share an operator.
   void add_tasks_of_relatives(std::vector<Task>& tasks) {
     const std::size_t size = level_ - 1;
     if (size == 0) return;
@@ -279,7 +279,7 @@ class Enumerator {
           else
             ++k;
         }
-        // Only at the first of the operators that they share.
+        // Count the pair only at the first operator that they share.
         if (left.count + right.count - shared == size && first == node) apply_pair(batch, a, b);
       }
   }
@@ -291,7 +291,7 @@ class Enumerator {
         for (const std::uint32_t node : values()[id].nodes) by_node_[node].push_back(id);
   }
 
-  /// What can be done with operands of these layouts.
+  /// The operators that apply to operands of these layouts.
   const std::vector<Use>& uses_of(LayoutId left, LayoutId right) {
     const std::uint64_t key = std::uint64_t{left} << 32 | right;
     const std::lock_guard lock(uses_mutex_);
@@ -319,7 +319,7 @@ class Enumerator {
 
   void apply_pair(Batch& batch, ValueId a, ValueId b, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
-      // One order is enough, but that there are two is worth a rule.
+      // One order is enough. For two inputs both are kept: that they commute is a rule of its own.
       if (family_.schemas[use.schema].commutes && a > b && (values()[a].size > 0 || values()[b].size > 0)) continue;
       if (use.third == Found::none)
         apply(batch, use.schema, *use.program, {a, b});
@@ -328,7 +328,7 @@ class Enumerator {
     }
   }
 
-  // --- What comes of it ---
+  // --- Applying operators ---
 
   void apply(Batch& batch, std::uint16_t schema, const Program& program, std::initializer_list<ValueId> operands) {
     Form form{schema, 0, static_cast<std::uint8_t>(operands.size()), {}};
@@ -359,16 +359,16 @@ class Enumerator {
     }
   }
 
-  // --- Which of it is new ---
+  // --- Finding new values ---
 
-  /// Forms that compute the same, one of them in front.
+  /// Forms that compute the same value. The first represents the class.
   struct Class {
     Fingerprint key;
     std::vector<Form> forms;
   };
 
-  /// In front is one whose inputs are named in order, if there is one, and of these a part of a split, which has the
-  /// other part for nothing; which one does not depend on the names.
+  /// The representative has its inputs named in order, if any form does. Among these, part of a split is preferred,
+  /// because the other part comes for free. The choice does not depend on the names.
   std::vector<Class> classes_of(std::vector<Record> records, std::uint64_t& count) const {
     const Values& table = result_.table;
     std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
@@ -425,7 +425,7 @@ class Enumerator {
     }
     std::sort(found.begin(), found.end());
     for (const Found& one : found) result_.graphs += graphs_of(one.form);
-    // The results of one application follow each other.
+    // The results of one application are adjacent.
     std::sort(classes.begin(), classes.end(), [](const Class& a, const Class& b) {
       const Form &x = a.forms[0], &y = b.forms[0];
       return std::tie(x.schema, x.count, x.operands, x.output) < std::tie(y.schema, y.count, y.operands, y.output);
@@ -471,7 +471,7 @@ class Enumerator {
     std::array<LayoutId, Form::most_operands> layouts{};
     for (std::size_t i = 0; i < form.count; ++i) layouts[i] = values()[form.operands[i]].layout;
     const Program* program = programs_.find(form.schema, std::span(layouts.data(), form.count));
-    check(program != nullptr, "what was applied can be applied");
+    check(program != nullptr, "a form that was applied can be applied again");
     return *program;
   }
 
@@ -515,7 +515,7 @@ class Enumerator {
 
   // --- Equalities ---
 
-  /// Whether this one stands for those that differ from it by the names of inputs only.
+  /// Whether this equality represents all those that differ only by the names of inputs.
   bool is_named_well(const Found& one) const {
     if (has_one_naming()) return true;
     const Values& table = result_.table;
@@ -561,11 +561,11 @@ class Enumerator {
   World world_;
   Programs programs_;
   Enumeration result_;
-  FlatTable<Fingerprint, HashFingerprint> known_;  // values of the levels before this one
+  FlatTable<Fingerprint, HashFingerprint> known_;  // values of earlier levels
   std::vector<std::vector<ValueId>> by_size_;
   std::vector<std::vector<Group>> groups_;                    // by size
   std::vector<std::array<ValueId, 2>> values_of_node_;        // by the number of an application
-  std::vector<std::vector<ValueId>> by_node_;                 // values that take it
+  std::vector<std::vector<ValueId>> by_node_;                 // values that contain it
   std::unordered_map<std::uint64_t, std::vector<Use>> uses_;  // by both layouts
   std::mutex uses_mutex_;
   std::size_t level_ = 0;

@@ -12,10 +12,10 @@
 namespace taso::generator {
 namespace {
 
-/// A family as it is when everything is chosen.
+/// A family as it is if all schemas are chosen.
 struct Draft {
   Family family;
-  /// It is enumerated if all of one of these are chosen; otherwise another family says what it could say.
+  /// The family is enumerated if all schemas of one of these lists are chosen; otherwise another family covers it.
   std::vector<std::vector<std::string>> own;
 };
 
@@ -26,10 +26,10 @@ InputKind kernels(std::string stem, Extents extents, Extents larger, std::size_t
 
 // --- Matrices ---
 
-// Sides are equal so that every matrix fits every other, and a few inputs stand for all; the rule that is written is
-// for any sides, and it is proved so or refuted.
+// All sides are equal, so that every matrix fits every other and a few inputs stand for all. The written rule is for
+// any sides, and is proved or refuted as such.
 
-/// Products, sums and joints of matrices: TASO's operators.
+/// Products, sums and concatenations of matrices: TASO's operators.
 Draft matrices() {
   Draft draft{{"matrices",
                {{"m", {3, 3}, {4, 4}, 4}, scalars(2)},
@@ -49,7 +49,7 @@ Draft matrices() {
   return draft;
 }
 
-/// Differences obey the laws of sums and those between the two; order and joints on one axis show the rest.
+/// Laws of differences, alone and with sums. Operators of order and concatenation along one axis show the rest.
 Draft differences() {
   return {{"differences",
            {{"m", {3, 3}, {4, 4}, 4}, scalars(1)},
@@ -57,24 +57,24 @@ Draft differences() {
           {{"sub"}}};
 }
 
-/// Functions of one element and what moves elements; two different functions have no law in common.
+/// Functions of one element, and operators that move elements. No law relates two different functions.
 Draft functions() {
   return {
       {"functions", {{"m", {3, 3}, {4, 4}, 2}}, schemas_named("sigmoid tanh concat0 split0 concat1 split1 transpose")},
       {{"sigmoid"}, {"tanh"}}};
 }
 
-// An input that was never joined is cut at a place that is a variable: `cut0` is a split that may do so.
+// An input that was never joined is cut at a variable place: `cut0` is a split that may do so.
 
-/// Functions of what is cut, without joints: beside cuts, the laws of joints would follow, in more steps than a search
-/// takes.
+/// Functions of parts, without concatenation: beside cuts, the laws of concatenation would follow, but in more steps
+/// than a search takes.
 Draft functions_of_parts() {
   return {
       {"functions of parts", {{"m", {3, 3}, {4, 4}, 1, false, 1}}, schemas_named("sigmoid tanh cut0 cut1 transpose")},
       {{"sigmoid", "cut0"}, {"sigmoid", "cut1"}, {"tanh", "cut0"}, {"tanh", "cut1"}}};
 }
 
-/// Parts by themselves: where tensors are cut, what is joined again, and slices, which are the parts of a split.
+/// Parts by themselves: cuts, what is joined again, and slices, which are the parts of a split.
 Draft parts() {
   return {{"parts",
            {{"m", {3, 3}, {4, 4}, 2, false, 1}},
@@ -85,7 +85,7 @@ Draft parts() {
 
 // --- Stacks of matrices ---
 
-/// Batched products. What is true of elements at any rank, matrices show already.
+/// Batched products. Laws of elements at any rank are found with matrices already.
 Draft stacks() {
   return {{"stacks",
            {{"b", {3, 2, 2}, {2, 3, 3}, 4}},
@@ -94,7 +94,7 @@ Draft stacks() {
           {{"stack_concat0"}, {"stack_concat1"}, {"stack_concat2"}, {"stack_matmul"}, {"stack_transpose"}}};
 }
 
-/// Transpositions of three axes and what they go through; that all sizes differ tells the axes apart.
+/// Transpositions of three axes, and the operators that they move through. All sizes differ, to tell the axes apart.
 Draft axes() {
   return {{"axes",
            {{"b", {2, 3, 4}, {3, 5, 4}, 2}},
@@ -103,7 +103,7 @@ Draft axes() {
           {{"stack_transpose102"}, {"stack_transpose120"}}};
 }
 
-/// A stack times one matrix is one product of all its rows: reshapes around products and functions of elements.
+/// A batch times one matrix is one product of all its rows: reshapes around products and functions of elements.
 Draft rows() {
   return {{"rows",
            {{"b", {2, 3, 4}, {3, 2, 5}, 2}, {"m", {4, 4}, {5, 5}, 2}},
@@ -114,9 +114,10 @@ Draft rows() {
 
 // --- Images ---
 
-// No operator has an activation inside: TASO's convolution with relu is the relu of a convolution here.
+// No operator includes an activation: TASO's convolution with relu is the relu of a convolution here.
 
-/// Convolutions, pooling, enlarging: TASO's operators. Joined kernels make groups of two channels out of whole ones.
+/// Convolutions, pooling, enlarging: TASO's operators. Joined kernels turn ungrouped convolutions into groups of two
+/// channels.
 Draft images() {
   Draft draft{{"images",
                {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 3},
@@ -142,7 +143,7 @@ Draft image_differences() {
           {{"sub", "conv3x3"}, {"sub", "average_pool"}}};
 }
 
-/// More windows, which meet the others where the smaller kernel is enlarged.
+/// More windows; they meet the others where the smaller kernel is enlarged.
 Draft windows() {
   return {{"windows",
            {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 2},
@@ -154,7 +155,7 @@ Draft windows() {
           {{"conv3x1"}, {"conv5x5"}}};
 }
 
-/// Strides: what holds for stride 1 and 2 is tried for every stride.
+/// Strides: what holds for strides 1 and 2 is tried for every stride.
 Draft strides() {
   return {{"strides",
            {{"t", {1, 2, 4, 3}, {2, 4, 5, 4}, 2},
@@ -166,7 +167,7 @@ Draft strides() {
           {{"conv3x3_stride2"}, {"conv1x1_stride2"}, {"average_pool_stride2"}, {"max_pool_stride2"}}};
 }
 
-/// Windows that stay inside, and borders of zeros, with which they are windows that reach out.
+/// Windows without padding, and borders of zeros: together they equal windows with padding.
 Draft borders() {
   return {
       {"borders",
@@ -175,7 +176,7 @@ Draft borders() {
       {{"conv3x3_valid"}, {"average_pool_valid"}, {"pad"}}};
 }
 
-/// Zeros at both ends of an axis, and what is left without the ends.
+/// Zeros at both ends of an axis, and slices that remove the ends.
 Draft margins() {
   return {{"margins",
            {{"t", {1, 2, 2, 4}, {2, 3, 4, 5}, 2}},
@@ -183,8 +184,8 @@ Draft margins() {
           {{"pad_width"}, {"slice3_inside"}}};
 }
 
-/// Two groups of two channels, and as many groups as channels, beside convolutions that mix all channels: four channels
-/// tell the three apart.
+/// Two groups of two channels, and depthwise groups, beside convolutions that mix all channels: four channels tell the
+/// three apart.
 Draft groups() {
   Draft draft{{"groups",
                {{"t", {1, 4, 3, 3}, {2, 6, 4, 3}, 2},
@@ -200,7 +201,7 @@ Draft groups() {
   return draft;
 }
 
-/// A bias, inside the convolution and apart from it, as a vector and as one number for each channel.
+/// A bias, inside the convolution and outside, as a vector and as one number per channel.
 Draft biases() {
   return {{"biases",
            {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 2},
@@ -211,7 +212,7 @@ Draft biases() {
           {{"conv3x3_bias"}, {"vector_to_channels"}, {"channels_to_vector"}}};
 }
 
-/// Convolutions whose biases stay inside: what is joined, added and scaled with the filters.
+/// Convolutions whose biases stay inside: joined, added and scaled together with the filters.
 Draft biased_convolutions() {
   return {{"biased convolutions",
            {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 2},
@@ -222,7 +223,7 @@ Draft biased_convolutions() {
           {{"conv3x3_bias", "concat0"}, {"conv3x3_bias", "add"}, {"conv3x3_bias", "scalar_mul"}}};
 }
 
-/// Where the smaller kernel is enlarged, the bias stays what it is.
+/// Where the smaller kernel is enlarged, the bias does not change.
 Draft biased_windows() {
   return {{"biased windows",
            {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 1},
@@ -236,7 +237,7 @@ Draft biased_windows() {
           {{"conv1x1_bias"}, {"conv1x3_bias"}, {"conv3x1_bias"}, {"conv5x5_bias"}}};
 }
 
-/// Groups side by side take their biases with them.
+/// Adjacent groups keep their biases.
 Draft biased_groups() {
   return {{"biased groups",
            {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 2}, {"v", {2}, {4}, 2}, kernels("d", {2, 1, 3, 3}, {4, 1, 3, 3}, 2)},
@@ -244,7 +245,7 @@ Draft biased_groups() {
           {{"conv3x3_grouped_bias"}}};
 }
 
-/// Batch norm as scale and shift, one number for each channel, which move into weights.
+/// Batch normalisation as scale and shift, one number per channel, which move into weights.
 Draft scales() {
   return {{"scales",
            {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 2},
@@ -284,7 +285,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Whether one of the family's schemas takes such an input.
+/// Whether a schema of the family takes such an input.
 bool is_taken(const InputKind& kind, const Family& family) {
   const std::int64_t channels = kind.is_kernel ? family.inputs[0].extents.at(1) : 0;
   return std::any_of(family.schemas.begin(), family.schemas.end(), [&](const Schema& schema) {
@@ -296,7 +297,7 @@ bool is_taken(const InputKind& kind, const Family& family) {
   });
 }
 
-/// Where inputs may be cut, everything that was joined may be cut too; otherwise they may not.
+/// If inputs may be cut, so may everything that was joined; otherwise neither.
 void cut_what_may_be_cut(Family& family) {
   std::vector<std::string> covered;
   bool cuts = false;

@@ -18,7 +18,7 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-/// A number below 2^128 as an element of the field.
+/// Reduces a number below 2^128 to an element of the field.
 Field reduced(Wide wide) {
   const auto low = static_cast<std::uint64_t>(wide) & Field::modulus;
   const auto middle = static_cast<std::uint64_t>(wide >> 61) & Field::modulus;
@@ -26,12 +26,12 @@ Field reduced(Wide wide) {
   return Field::from_bits(low + middle + high);
 }
 
-/// Products are below 2^122: so many fit.
+/// Products are below 2^122, so this many can be added before reducing.
 constexpr std::size_t most_products = 32;
 
 constexpr std::size_t most_elements = 4096;
 
-/// Powers of two points that nobody else uses.
+/// Powers of two points that nothing else uses.
 struct Powers {
   std::array<Field, most_elements> high, low;
   Powers() {
@@ -54,7 +54,7 @@ Field seed_of(const Layout& layout) {
 
 Fingerprint fingerprint(Field seed, std::span<const Field> contents) {
   static const Powers powers;
-  check(contents.size() <= most_elements, "small tensors");
+  check(contents.size() <= most_elements, "tensors are small");
   Field high = seed, low = seed;
   for (std::size_t begin = 0; begin < contents.size(); begin += most_products) {
     const std::size_t end = std::min(begin + most_products, contents.size());
@@ -196,7 +196,7 @@ std::size_t Programs::layouts() const {
 }
 
 const Program* Programs::find(std::size_t schema, std::span<const LayoutId> operands) {
-  std::uint64_t key = schema * 4 + operands.size() + 1;  // never 0: no two lists of operands give one key
+  std::uint64_t key = schema * 4 + operands.size() + 1;  // never 0, so that different operands give different keys
   for (const LayoutId operand : operands) key = key << 17 | operand;
   const std::lock_guard lock(mutex_);
   const auto [slot, fresh] = programs_.try_emplace(key);

@@ -1,4 +1,4 @@
-// What a schema computes at given shapes, as straight-line code over the prime field.
+// A schema compiled for given shapes, as straight-line code over the prime field.
 #pragma once
 
 #include <memory>
@@ -16,16 +16,16 @@ using LayoutId = std::uint32_t;
 
 class Program {
  public:
-  /// Nothing if the schema does not take such operands.
+  /// Null if the schema does not take such operands.
   static std::unique_ptr<Program> compile(const World& world, const Schema& schema,
                                           std::span<const Layout* const> operands);
 
   const std::vector<Layout>& results() const { return results_; }
-  /// The results' contents one after another.
+  /// The contents of the results, one after another.
   std::span<const Field> run(std::span<const Field* const> operands, std::vector<Field>& cells) const;
   std::size_t steps() const { return steps_.size(); }
 
-  /// The places of the results among the layouts that are known.
+  /// The ids of the results' layouts.
   std::vector<LayoutId> result_layouts;
   std::vector<Field> seeds;        ///< of the results
   std::vector<std::size_t> sizes;  ///< of the results
@@ -33,7 +33,7 @@ class Program {
  private:
   struct Step {
     Recording::Kind kind;
-    std::uint32_t to = 0, left = 0, right = 0;  ///< of a sum: where its products begin, and how many there are
+    std::uint32_t to = 0, left = 0, right = 0;  ///< for a sum: where its products begin, and how many there are
     Recording::Function function = nullptr;
   };
   void emit(const Recording& recording, const std::vector<std::uint32_t>& wanted);
@@ -47,7 +47,7 @@ class Program {
   std::size_t cells_ = 0;
 };
 
-/// Layouts and programs, each made once. Safe for several threads.
+/// Interns layouts and compiles each program once. Thread-safe.
 class Programs {
  public:
   explicit Programs(const World& world) : world_(world) {}
@@ -65,7 +65,7 @@ class Programs {
   std::unordered_map<std::uint64_t, std::unique_ptr<Program>> programs_;
 };
 
-/// What shape and role add to a fingerprint; cuts do not count.
+/// What shape and role contribute to a fingerprint; cuts do not count.
 Field seed_of(const Layout& layout);
 /// Two independent projections of contents: see Fingerprint.
 Fingerprint fingerprint(Field seed, std::span<const Field> contents);

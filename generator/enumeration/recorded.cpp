@@ -15,13 +15,13 @@ Recorded operator-(const Recorded& a, const Recorded& b) { return Recording::cur
 Recorded operator*(const Recorded& a, const Recorded& b) { return Recording::current().product(a, b); }
 
 Recording::Recording() {
-  check(recording_of_this_thread == nullptr, "one recording at a time");
+  check(recording_of_this_thread == nullptr, "a thread has one recording at a time");
   recording_of_this_thread = this;
 }
 Recording::~Recording() { recording_of_this_thread = nullptr; }
 
 Recording& Recording::current() {
-  check(recording_of_this_thread != nullptr, "a recording");
+  check(recording_of_this_thread != nullptr, "this thread has a recording");
   return *recording_of_this_thread;
 }
 

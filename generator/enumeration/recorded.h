@@ -1,4 +1,4 @@
-// A number that remembers how it was computed: with it, an operator's meaning is run once for given shapes and becomes
+// A number that records how it was computed. With it, an operator's meaning is run once for given shapes and becomes
 // straight-line code, which runs many times.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace taso::generator {
 
-/// A place in the recording of this thread.
+/// An index into the recording of this thread.
 class Recorded {
  public:
   explicit Recorded(std::uint32_t place) : place_(place) {}
@@ -24,7 +24,7 @@ class Recorded {
   std::uint32_t place_;
 };
 
-/// What was computed since it was made; one a thread at a time.
+/// Records what is computed during its lifetime; one per thread at a time.
 class Recording {
  public:
   enum class Kind : std::uint8_t { operand, constant, sum, difference, product, function };
@@ -32,9 +32,9 @@ class Recording {
   struct Step {
     Kind kind = Kind::operand;
     std::uint32_t left = 0, right = 0;
-    Field value;  ///< of a constant
+    Field value;  ///< for a constant
     Function function = nullptr;
-    /// The products that a sum adds up.
+    /// For a sum: the products that it adds.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> products;
   };
 

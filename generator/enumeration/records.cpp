@@ -25,7 +25,7 @@ void Records::add(std::array<std::vector<Record>, parts>& records) {
     size_ += records[i].size();
     records[i].clear();
   }
-  // Vectors that grow hold up to twice of what they are filled with.
+  // A growing vector may hold twice the memory of its elements.
   if (bytes_ * 2 > memory_) spill();
 }
 

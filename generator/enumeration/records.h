@@ -1,4 +1,5 @@
-// What one level of the enumeration computed, to be sorted by value: in memory while it fits, else in temporary files.
+// The results of one level of the enumeration, to be sorted by value: in memory while they fit, else in temporary
+// files.
 #pragma once
 
 #include <array>
@@ -16,16 +17,16 @@ struct Record {
   Form form;
 };
 
-/// Records in parts by their keys, so that equal ones are in one part. Adding is safe for several threads.
+/// Records in partitions by key, so that equal ones are in the same. Adding is thread-safe.
 class Records {
  public:
   static constexpr std::size_t parts = 64;
-  /// Beyond so many bytes of memory, files are used.
+  /// Above this many bytes, temporary files are used.
   explicit Records(std::size_t memory) : memory_(memory) {}
 
-  /// Takes them all; `records` is empty then. Throws EnvironmentError if the disk is full.
+  /// Moves all records in; `records` is empty afterwards. Throws EnvironmentError if the disk is full.
   void add(std::array<std::vector<Record>, parts>& records);
-  /// The records of a part; they are given up here.
+  /// Moves the records of a part out.
   std::vector<Record> take(std::size_t part);
   std::uint64_t size() const { return size_; }
   std::size_t bytes() const { return bytes_; }

@@ -177,7 +177,7 @@ std::map<std::string, Schema, std::less<>> make_schemas() {
 Schema schema_named(std::string_view name) {
   static const auto all = make_schemas();
   const auto found = all.find(name);
-  check(found != all.end(), "a schema that is not in the list");
+  check(found != all.end(), "the schema is in the list");
   Schema schema = found->second;
   schema.name = name;
   return schema;
@@ -185,7 +185,7 @@ Schema schema_named(std::string_view name) {
 
 Schema constant_named(std::string_view name, Extents here, Extents larger) {
   Schema schema = schema_named(name);
-  check(schema.operands == 0, "a constant takes nothing");
+  check(schema.operands == 0, "a constant has no operands");
   schema.constant = std::move(here);
   schema.larger_constant = std::move(larger);
   return schema;

@@ -1,4 +1,4 @@
-// The ways in which operators are applied, by name: what families are put together from.
+// Schemas, the ways to apply operators, by name. Families are made of them.
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,11 @@
 
 namespace taso::generator {
 
-/// The schema of that name, for tensors as a family has them; constants have no shape yet.
+/// The schema of that name, for the tensors of a family; a constant has no shape yet.
 Schema schema_named(std::string_view name);
-/// A constant of these shapes.
+/// The constant of that name with these shapes.
 Schema constant_named(std::string_view name, Extents here, Extents larger);
-/// Several, their names with blanks between them.
+/// Several schemas; names are separated by blanks.
 std::vector<Schema> schemas_named(std::string_view names);
 
 }  // namespace taso::generator

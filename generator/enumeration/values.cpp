@@ -5,7 +5,7 @@
 namespace taso::generator {
 namespace {
 
-/// Hashes values with the names of their inputs replaced by the order in which they come.
+/// Hashes values with the names of inputs replaced by their order of first use.
 class ShapeHash {
  public:
   explicit ShapeHash(const Values& values) : values_(values) {}

@@ -1,4 +1,4 @@
-// The values that a family computes, each with one way to compute it, and all other ways that were met.
+// The values that a family computes, each with one way to compute it.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Form {
   static constexpr std::size_t most_operands = 3;
   std::uint16_t schema = input;
   std::uint8_t output = 0, count = 0;
-  std::array<ValueId, most_operands> operands{};  ///< of an input, its place first
+  std::array<ValueId, most_operands> operands{};  ///< for an input, its place first
   auto operator<=>(const Form&) const = default;
   std::span<const ValueId> used() const { return {operands.data(), count}; }
 };
@@ -31,7 +31,7 @@ struct HashForm {
   }
 };
 
-/// A sequence of a few small numbers.
+/// A short sequence with inline storage.
 template <class T, std::size_t most>
 struct Few {
   std::array<T, most> items{};
@@ -39,23 +39,23 @@ struct Few {
   const T* begin() const { return items.data(); }
   const T* end() const { return items.data() + count; }
   void push_back(T item) {
-    check(count < most, "few");
+    check(count < most, "a short sequence is not full");
     items[count++] = item;
   }
 };
 
 struct Value {
   Form form;
-  std::uint8_t size = 0;        ///< operators
+  std::uint8_t size = 0;        ///< number of operators
   Few<std::uint8_t, 15> uses;   ///< inputs in the order of first use
   Few<std::uint32_t, 7> nodes;  ///< the operators, sorted; the results of one application share its number
   LayoutId layout = 0;
-  std::uint64_t contents = 0;  ///< where they begin
-  std::uint64_t shape = 0;     ///< a hash of how it is computed, whatever the names of inputs are
-  double graphs = 1;           ///< that it stands for
+  std::uint64_t contents = 0;  ///< index of the first element
+  std::uint64_t shape = 0;     ///< hash of how it is computed, independent of the names of inputs
+  double graphs = 1;           ///< number of graphs it stands for
 };
 
-/// A hash table of keys that are never taken out: a third the size of the standard one.
+/// A hash table without deletion, a third of the size of the standard one.
 template <class Key, class Hash>
 class FlatTable {
  public:
@@ -72,7 +72,7 @@ class FlatTable {
       if (keys_[i] == key) return places_[i];
     }
   }
-  /// False, and nothing changes, if the key is there.
+  /// Returns false and changes nothing if the key is present.
   bool insert(const Key& key, std::uint32_t place) {
     reserve(size_ + 1);
     for (std::size_t i = Hash{}(key)&mask();; i = (i + 1) & mask()) {
@@ -106,21 +106,21 @@ class FlatTable {
 struct Values {
   std::vector<Value> all;
   std::vector<Field> contents;
-  std::vector<Layout> layouts;      ///< by number
-  std::vector<std::size_t> kinds;   ///< of the inputs, by place
-  std::vector<std::size_t> firsts;  ///< of the kinds, the place of the first input
+  std::vector<Layout> layouts;      ///< by LayoutId
+  std::vector<std::size_t> kinds;   ///< the kind of each input, by place
+  std::vector<std::size_t> firsts;  ///< for each kind, the place of its first input
 
   const Value& operator[](ValueId id) const { return all[id]; }
   const Field* contents_of(ValueId id) const { return contents.data() + all[id].contents; }
   std::size_t size() const { return all.size(); }
 
-  /// Whether inputs are first used in their order, kind by kind, reading `operands` one after another.
+  /// Whether inputs are first used in their order, kind by kind, when `operands` are read one after another.
   bool is_canonical(std::span<const ValueId> operands) const;
-  /// The operand by which a form is named: of the largest ones the first. Its uses come first.
+  /// The operands in the order in which they name inputs: the first of the largest operands comes first.
   std::array<ValueId, Form::most_operands> in_order_of_naming(const Form& form) const;
-  /// A hash of how the form computes, whatever the names of inputs are.
+  /// A hash of how the form computes, independent of the names of inputs.
   std::uint64_t shape_of(const Form& form) const;
-  /// A hash of an equality, whatever the names of inputs are.
+  /// A hash of an equality, independent of the names of inputs.
   std::uint64_t shape_of(ValueId known, ValueId second, const Form& form) const;
   bool is_canonical(const Form& form) const {
     const auto order = in_order_of_naming(form);

@@ -1,4 +1,4 @@
-// Threads that stay: what they keep for themselves (a solver's context, say) is made once, not for each piece of work.
+// A thread pool with lasting threads: thread-local state (such as a solver's context) is made once, not for each task.
 #pragma once
 
 #include <condition_variable>
@@ -17,8 +17,8 @@ class Workers {
   /// The calling thread is one of `jobs`.
   explicit Workers(unsigned jobs);
 
-  /// Calls f(i) for all i below `count`, each once, and returns when all are done. What one of them throws ends the
-  /// rest and is thrown again. Not from several threads at once.
+  /// Calls f(i) once for each i below `count`, and returns when all are done. An exception ends the rest and is thrown
+  /// again. Not thread-safe.
   void for_each(std::size_t count, const std::stop_token& stop, const std::function<void(std::size_t)>& f);
 
  private:
@@ -31,7 +31,7 @@ class Workers {
   std::stop_token stop_;
   std::size_t next_ = 0, count_ = 0, running_ = 0;
   std::exception_ptr error_;
-  std::vector<std::jthread> threads_;  // last: they end before what they use goes
+  std::vector<std::jthread> threads_;  // last: threads must end before the members they use
 };
 
 }  // namespace taso::generator

@@ -12,7 +12,7 @@ std::string_view name(const Operator& op) { return name_of(op); }
 
 bool is_elementwise_pair(std::string_view op) { return op == "add" || op == "sub" || op == "mul"; }
 
-/// One number for each channel of the image, or for each filter of the kernel.
+/// Whether `small` has one number per channel of the image or per filter of the kernel.
 bool spreads_over(const Extents& small, const Extents& large) {
   if (small.size() != 4 || large.size() != 4) return false;
   for (std::size_t i = 0; i < 4; ++i)
@@ -22,7 +22,7 @@ bool spreads_over(const Extents& small, const Extents& large) {
 
 bool is_joint(std::uint8_t cut) { return cut != 0 && (cut & rows_bit) == 0; }
 
-/// What a reshape makes of it; nothing if it is not meant for such a tensor.
+/// The shape after the reshape; nothing if the reshape is not meant for such a tensor.
 std::optional<Extents> reshaped(Fit fit, const Layout& layout, bool is_channels) {
   const Extents& from = layout.extents;
   switch (fit) {
@@ -47,13 +47,14 @@ std::optional<Extents> reshaped(Fit fit, const Layout& layout, bool is_channels)
   }
 }
 
-/// The greatest of a window would be positive nearly always, and relu would seem to change nothing.
+/// Negates half of the positive elements: otherwise the maximum of a window would almost always be positive, and relu
+/// would seem to change nothing.
 void make_mostly_negative(Tensor<Field>& tensor, Random& random) {
   for (Field& element : tensor.data)
     if (element.signed_value() > 0 && random.next() % 2 == 0) element = Field() - element;
 }
 
-/// Means over nine elements, twice, stay whole.
+/// Multiples of 81, so that means over nine elements, taken twice, are integers.
 Field small_integer(Random& random, bool is_kernel) {
   const std::int64_t number = static_cast<std::int64_t>(random.next() >> 44) - (std::int64_t{1} << 19);
   return Field(is_kernel ? number : number * 81);
@@ -114,7 +115,7 @@ bool gives_kernel(const Schema& schema, std::span<const Layout> operands) {
 }
 
 Fingerprint fingerprint(const Item& item) {
-  // Horner's rule at two points of the field that nobody else uses; the shape comes first.
+  // Horner's rule at two points of the field that nothing else uses; the shape comes first.
   constexpr std::uint64_t first_point = 0x0f3a5c96e1d24b87u, second_point = 0x1b85d3a7c49e260fu;
   const Field p = Field::from_bits(first_point), q = Field::from_bits(second_point);
   Field high(static_cast<std::int64_t>(item.tensor.extents.size()) + (item.is_kernel ? 8 : 0)), low = high;
@@ -175,7 +176,7 @@ std::optional<Operator> World::concrete(const Schema& schema, std::span<const La
   const auto if_fits = [&](bool fits) { return fits ? std::optional(schema.op) : std::nullopt; };
   if (is_elementwise_pair(op)) {
     if (first.is_kernel != operands[1].is_kernel) {
-      // A factor for each input channel of a kernel
+      // One factor per input channel of a kernel
       const Layout &kernel = operands[first.is_kernel ? 0 : 1], &other = operands[first.is_kernel ? 1 : 0];
       return if_fits(op == "mul" && is_channels(other) && spreads_over(other.extents, kernel.extents));
     }
@@ -245,7 +246,7 @@ std::optional<Operator> World::convolution(const Schema& schema, std::span<const
   if (w[2] != schema.window[0] || w[3] != schema.window[1] || x[1] % w[1] != 0) return std::nullopt;
   if (is_channels(operands[0])) return std::nullopt;
   const std::int64_t groups = x[1] / w[1];
-  // In groups, as many filters as channels: else the groups of one would have to be those of another by chance.
+  // Grouped: as many filters as channels. Otherwise the groups of two convolutions would match only by chance.
   if ((groups != 1) != schema.grouped || (groups != 1 && w[0] != x[1])) return std::nullopt;
   if (operands.size() == 3 && operands[2].extents != Extents{w[0]}) return std::nullopt;
   Operator result = schema.op;

@@ -1,4 +1,4 @@
-// A family's inputs with concrete shapes and random contents in the prime field, and what its schemas make of them.
+// A family's inputs with concrete shapes and random contents in the prime field, and the evaluation of its schemas.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@
 
 namespace taso::generator {
 
-/// Where a tensor was joined, for each axis: the size of the first part, 0 for "not joined". With `rows_bit`, the axis
-/// was made of two, of which the outer had this size.
+/// Where a tensor was joined, for each axis: the size of the first part, or 0 for "not joined". With `rows_bit`, the
+/// axis was made of two by a reshape, and the outer one had this size.
 using Cuts = std::array<std::uint8_t, 4>;
 constexpr std::uint8_t rows_bit = 0x80;
 
-/// All of an item but its contents.
+/// Everything about an item except its contents.
 struct Layout {
   Extents extents;
   bool is_kernel = false;
@@ -29,7 +29,7 @@ struct Layout {
   std::size_t size() const { return static_cast<std::size_t>(count(extents)); }
 };
 
-/// What a term computes in a world, in whatever numbers.
+/// What a term computes in a world, over any scalar type.
 template <class S>
 struct ItemOf {
   Tensor<S> tensor;
@@ -39,8 +39,8 @@ struct ItemOf {
 };
 using Item = ItemOf<Field>;
 
-/// Two independent projections of a tensor's contents, with its shape: equal tensors have equal keys, and different
-/// ones differ but for a chance of less than 2^-100.
+/// Two independent projections of a tensor's contents, combined with its shape. Equal tensors have equal keys;
+/// different ones have equal keys with a probability below 2^-100.
 struct Fingerprint {
   std::uint64_t high = 0, low = 0;
   bool operator==(const Fingerprint&) const = default;
@@ -50,9 +50,9 @@ struct HashFingerprint {
 };
 Fingerprint fingerprint(const Item& item);
 
-/// What inputs hold. Any elements of the field tell polynomials apart best, but what is larger than what means nothing
-/// any more once they are multiplied. Small integers keep their order through two products, sums and means: with them,
-/// what relu and maxima do is seen.
+/// The contents of inputs. Arbitrary elements of the field tell polynomials apart best, but have no order once they are
+/// multiplied. Small integers keep their order through two products, sums and means, so they show what relu and maxima
+/// do.
 enum class Contents { field, integers };
 
 /// Whether a family has operators that need an order.
@@ -60,7 +60,7 @@ bool needs_order(const Family& family);
 
 class World {
  public:
-  /// With `larger`, the shapes at which equalities are confirmed.
+  /// With `larger`, uses the shapes at which equalities are confirmed.
   World(const Family& family, bool larger, std::uint64_t seed, Contents contents = Contents::field);
 
   const Family& family() const { return family_; }
@@ -69,14 +69,14 @@ class World {
   std::span<const Item> all_inputs() const { return inputs_; }
   std::size_t kind_of(std::size_t input) const { return kinds_[input]; }
 
-  /// The results; nothing if the schema does not take these operands. For other scalars than those that the interpreter
-  /// has, evaluate() must be instantiated.
+  /// The results; nothing if the schema does not take these operands. For scalars that the interpreter does not have,
+  /// evaluate() must be instantiated.
   template <class S = Field>
   std::optional<std::vector<ItemOf<S>>> apply(const Schema& schema,
                                               const std::vector<const ItemOf<S>*>& operands) const;
-  /// The operator with the attributes that the place gives, or nothing.
+  /// The operator with the attributes that follow from the operands, or nothing.
   std::optional<Operator> concrete(const Schema& schema, std::span<const Layout> operands) const;
-  /// Whether there are tensors with one number for each channel.
+  /// Whether there are tensors with one number per channel.
   bool has_channels() const { return has_channels_; }
 
  private:
@@ -84,7 +84,7 @@ class World {
   std::optional<Operator> convolution(const Schema& schema, std::span<const Layout> operands) const;
   std::optional<Operator> part(const Schema& schema, const Layout& whole) const;
   bool is_channels(const Layout& layout) const;
-  /// Higher or wider than the family's images: one border is enough.
+  /// Whether it is higher or wider than the family's images: one border is enough.
   bool has_grown(const Extents& extents) const;
 
   const Family& family_;
@@ -94,10 +94,10 @@ class World {
   std::vector<std::size_t> kinds_;
 };
 
-/// Where a schema's result is joined, from where its operands are.
+/// Where a schema's result is joined, given where its operands are.
 Cuts cuts_of(const Schema& schema, std::span<const Layout> operands, const Extents& result);
-/// Zeros everywhere. All that computes them is alike, and its equalities would say only that: nobody writes x - x, so
-/// that such values are left out of the enumeration.
+/// Whether all elements are zero. Such values are left out of the enumeration: their equalities would only say that
+/// they are zero, and nobody writes x - x.
 bool is_zero(std::span<const Field> contents);
 /// Whether a schema's result is a kernel.
 bool gives_kernel(const Schema& schema, std::span<const Layout> operands);

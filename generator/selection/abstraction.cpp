@@ -66,11 +66,11 @@ void set_attribute(Pattern& pattern, const std::string& name, TermPtr term) {
       old = std::move(term);
       return;
     }
-  // An axis comes first in all that have one.
+  // Operators that have an axis have it as their first attribute.
   pattern.attributes.emplace(pattern.attributes.begin(), name, std::move(term));
 }
 
-/// Nothing if it is no number; left out it is the first one.
+/// Nothing if it is not a number; an omitted axis is 0.
 std::optional<std::int64_t> axis_of(const Pattern& pattern) {
   const TermPtr axis = attribute(pattern, "axis");
   if (!axis) return 0;
@@ -78,7 +78,7 @@ std::optional<std::int64_t> axis_of(const Pattern& pattern) {
   return axis->integer;
 }
 
-/// All axes that are numbers; nothing if some is none.
+/// All axes, if all are numbers; otherwise nothing.
 std::optional<std::set<std::int64_t>> axes_of(const Rule& rule) {
   std::set<std::int64_t> axes;
   bool are_numbers = true;
@@ -127,7 +127,7 @@ void change_terms(Rule& rule, const ChangeTerm& change) {
 bool is_call(const rules::Term& term, std::string_view name) {
   return term.kind == rules::Term::Kind::call && term.name == name;
 }
-/// dim(x, 1): of which input, at which axis.
+/// The input and the axis of a term such as dim(x, 1).
 std::optional<std::pair<std::string, std::int64_t>> dimension(const rules::Term& term) {
   if (!is_call(term, "dim") || term.operands[1]->kind != rules::Term::Kind::integer) return std::nullopt;
   return std::pair(term.operands[0]->name, term.operands[1]->integer);
@@ -150,7 +150,7 @@ void forget(Rule& rule, const Names& functions_in_conditions) {
 void demand(Rule& rule, Condition::Relation relation, TermPtr left, TermPtr right) {
   rule.conditions.push_back({relation, std::move(left), std::move(right), {}});
 }
-/// One shape, or one rank, of all inputs.
+/// Demands that all inputs have the same shape, or the same rank.
 void demand_one(Rule& rule, const std::string& function) {
   const auto inputs = rule.inputs();
   for (std::size_t i = 1; i < inputs.size(); ++i)
@@ -160,7 +160,7 @@ void demand_one(Rule& rule, const std::string& function) {
 
 TermPtr element(const TermPtr& list, const TermPtr& place) { return rules::call_term("[]", {list, place}); }
 
-/// The axes, as numbers, become variables wherever a dimension is meant; nothing if another dimension is spoken of.
+/// Replaces numbers by variables wherever they mean these axes; nothing if the rule mentions another dimension.
 std::optional<Rule> with_axes(const Rule& rule, const std::map<std::int64_t, TermPtr>& names) {
   Rule result = rule;
   forget(result, {"rank"});
@@ -182,7 +182,7 @@ std::optional<Rule> with_axes(const Rule& rule, const std::map<std::int64_t, Ter
   return is_other ? std::nullopt : std::optional(result);
 }
 
-/// Two axes: any two.
+/// Generalises two axes to any two.
 std::optional<Rule> with_two_axes(const Rule& rule) {
   static const Names known = joined(joined(functions, arithmetic), with_axis);
   const auto axes = axes_of(rule);
@@ -193,7 +193,7 @@ std::optional<Rule> with_two_axes(const Rule& rule) {
   return result;
 }
 
-/// Slices of one axis: from anywhere to anywhere.
+/// Generalises slices along one axis to any bounds.
 std::vector<Rule> with_any_slices(const Rule& rule) {
   std::set<std::string> axes;
   visit(rule, [&](const Pattern& pattern) {
@@ -213,7 +213,7 @@ std::vector<Rule> with_any_slices(const Rule& rule) {
   return {result, alike};
 }
 
-/// One padding, which leaves alone what is joined: any.
+/// Generalises a padding to any, if it leaves the joined axis alone.
 std::optional<Rule> with_any_padding(const Rule& rule) {
   static const Names known = joined(joined(functions, arithmetic), {"pad", "concat", "scalar_mul"});
   std::set<std::string> paddings;
@@ -239,7 +239,7 @@ std::optional<Rule> with_any_padding(const Rule& rule) {
   return result;
 }
 
-/// One permutation of what is joined or cut: any. The axis is named where it is found first.
+/// Generalises one permutation of what is joined or cut to any. The axis is named where it occurs first.
 std::vector<Rule> with_moved_axis(const Rule& rule) {
   static const Names known{"transpose", "concat", "split"};
   std::set<std::string> permutations;
@@ -278,7 +278,7 @@ std::vector<Rule> with_moved_axis(const Rule& rule) {
   return {form(axis, rules::call_term("position", {permutation, axis})), form(element(permutation, axis), axis)};
 }
 
-/// What is added and multiplied element by element may broadcast.
+/// Lets the operands of element-wise sums and products broadcast.
 std::optional<Rule> with_broadcasting(const Rule& rule) {
   Rule result = changed(rule, [](Pattern&) {});
   forget(result, {"shape", "rank", "dim"});
@@ -288,7 +288,7 @@ std::optional<Rule> with_broadcasting(const Rule& rule) {
   return result;
 }
 
-/// Pools work on images and on channels one by one: what is joined may be either.
+/// Pools treat images and channels separately, so either may be joined.
 std::optional<Rule> with_images_or_channels(const Rule& rule) {
   static const Names known = joined(functions, {"average_pool", "max_pool", "concat"});
   const auto axes = axes_of(rule);
@@ -303,7 +303,7 @@ std::optional<Rule> with_images_or_channels(const Rule& rule) {
   return result;
 }
 
-/// What is done to elements is done in any shape.
+/// Element-wise functions work in any shape.
 std::vector<Rule> with_any_shape(const Rule& rule) {
   static const Names known = joined(joined(functions, arithmetic), {"reshape", "scalar_mul"});
   if (!has(rule, "reshape") || !has_only(rule, known)) return {};
@@ -332,7 +332,7 @@ std::map<std::string, std::int64_t> stated_ranks(const Rule& rule) {
   return ranks;
 }
 
-/// Rows and columns of factors, counted from the end, where they were found at rank 2, or at rank 3.
+/// Counts rows and columns of factors from the end, in rules found at rank 2 or 3.
 std::vector<Rule> with_factors_of_any_rank(const Rule& rule, std::int64_t rank) {
   static const Names known = joined(arithmetic, {"matmul", "concat", "split"});
   const auto axes = axes_of(rule);
@@ -342,7 +342,7 @@ std::vector<Rule> with_factors_of_any_rank(const Rule& rule, std::int64_t rank) 
   const auto from_the_end = [&](const std::string& input, std::int64_t axis) {
     const auto stated = ranks.find(input);
     const std::int64_t back = (stated == ranks.end() ? rank : stated->second) - axis;
-    is_clear = is_clear && (back == 1 || back == 2);  // before them, products are one by one
+    is_clear = is_clear && (back == 1 || back == 2);  // along earlier axes, products are independent
     return rules::call_term("-", {rules::call_term("rank", {rules::variable_term(input)}), rules::integer_term(back)});
   };
   const std::function<const std::string&(const Pattern&)> first_input =
@@ -363,7 +363,7 @@ std::vector<Rule> with_factors_of_any_rank(const Rule& rule, std::int64_t rank) 
         return mentions(condition, "shape") || mentions(condition, "spatial");
       }))
     return {};
-  // What is joined has one rank.
+  // Joined operands have the same rank.
   Rule alike = result;
   std::set<std::pair<std::string, std::string>> pairs;
   visit(result, [&](const Pattern& pattern) {
@@ -376,7 +376,7 @@ std::vector<Rule> with_factors_of_any_rank(const Rule& rule, std::int64_t rank) 
   return {result, alike};
 }
 
-/// Factors are exchanged and transposed: at any rank, that is the last two axes.
+/// Exchanged and transposed factors: at any rank, this concerns the last two axes.
 std::vector<Rule> with_transposed_factors(const Rule& rule) {
   if (!has(rule, "matmul") || !has(rule, "transpose") || !has_only(rule, {"matmul", "transpose"})) return {};
   const auto inputs = rule.inputs();

@@ -1,4 +1,4 @@
-// From what was found at some axes, ranks and paddings to what may be true of all of them.
+// Generalises laws found at certain axes, ranks and paddings to all for which they may be true.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace taso::generator {
 
-/// More general forms of a rule that is proved, to be proved in turn; what holds of all of them, the most general
-/// first. Variables for two axes, for what transpositions do to an axis, for paddings, slices and shapes; axes of
-/// factors counted from the last one; and operands that broadcast.
+/// More general forms of a proved rule, the most general first; each is still to be proved. They have variables for two
+/// axes, for the effect of transpositions on an axis, for paddings, slices and shapes; axes of factors counted from the
+/// last one; and operands that broadcast.
 std::vector<rules::Rule> abstractions(const rules::Rule& proved);
 
 }  // namespace taso::generator

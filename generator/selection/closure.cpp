@@ -7,9 +7,9 @@
 namespace taso::generator {
 namespace {
 
-constexpr std::size_t most_forms = 24;       // that a form is rewritten to on the way
+constexpr std::size_t most_forms = 24;       // results of rewriting a form, on the way
 constexpr std::size_t most_matches = 24;     // of one rule at one place
-constexpr std::size_t most_visits = 200;     // on the way to them: zero, for one, is computed in thousands of ways
+constexpr std::size_t most_visits = 200;     // steps of matching: zero, for one, is computed in thousands of ways
 constexpr std::ptrdiff_t most_entries = 12;  // of one value and schema
 constexpr std::size_t most_nodes = 24;       // of a term
 constexpr std::uint64_t any_schema = 0xff;
@@ -20,7 +20,7 @@ std::uint64_t root_key(std::uint64_t schema, std::uint64_t output, std::uint64_t
 
 }  // namespace
 
-/// Finds what the inputs of a rewrite stand for.
+/// Matches a rewrite and binds its inputs.
 class Closure::Match {
  public:
   Match(const Closure& owner, const Rewrite& rule, const Scope& scope, std::vector<Form>& results)
@@ -32,7 +32,7 @@ class Closure::Match {
   }
 
  private:
-  /// The node is that form, in either order where there are two.
+  /// Takes the form for the node, with both orders of its operands if it commutes.
   void choose(std::size_t node, const Form& form, std::size_t next) {
     operands_[node] = form.operands;
     go_on(next);
@@ -57,7 +57,7 @@ class Closure::Match {
       values_[step.node] = id;
       go_on(at + 1);
     } else {
-      // No rule makes more of a bare input.
+      // A bare input is never rewritten.
       if (owner_.values_[id].size == 0 || !owner_.schemas_[id].test(node.schema)) return;
       values_[step.node] = id;
       const auto entries = owner_.entries_of(id);
@@ -105,7 +105,7 @@ class Closure::Match {
 
 Closure::Closure(const Family& family, const Enumeration& enumeration, const std::vector<Ranked>& order)
     : family_(family), values_(enumeration.table), order_(order), holds_(order.size(), 0) {
-  check(family.schemas.size() < any_schema && family.schemas.size() <= most_schemas, "few schemas");
+  check(family.schemas.size() < any_schema && family.schemas.size() <= most_schemas, "a family has few schemas");
   joins_.assign(family.schemas.size(), static_cast<std::uint8_t>(any_schema));
   for (std::size_t s = 0; s < family.schemas.size(); ++s)
     if (const auto* split = std::get_if<op::Split>(&family.schemas[s].op))
@@ -139,7 +139,7 @@ Closure::Closure(const Family& family, const Enumeration& enumeration, const std
     const auto found = ranks.find(values_.shape_of(id, Found::none, form));
     put(id, form, found == ranks.end() ? no_rank : found->second, level, false);
   }
-  // By schema, those that come first in order first.
+  // Sort by schema, the first form of a value before others, then by rank.
   for (std::size_t id = 0; id < values_.size(); ++id)
     std::stable_sort(entries_.begin() + static_cast<std::ptrdiff_t>(begins_[id]),
                      entries_.begin() + static_cast<std::ptrdiff_t>(begins_[id + 1]),
@@ -164,7 +164,7 @@ std::pair<ValueId, Form> Closure::as_one(const Found& found) const {
 
 Closure::Scope Closure::scope_of(std::uint32_t rank, std::uint32_t limit) const {
   const std::size_t size = order_[rank].size;
-  // As if no larger ones were enumerated: then these are the forms that are kept.
+  // As if nothing larger had been enumerated: then these are the forms that are kept.
   const std::size_t level = std::max(size - 1, std::min(size, levels_of_forms));
   return {limit, static_cast<std::uint8_t>(level), static_cast<std::uint8_t>(size - 1)};
 }
@@ -245,9 +245,9 @@ void Closure::add(const SmallTerm& from, const SmallTerm& to) {
     const SmallTerm::Node& operand = from.nodes[root.operands[i]];
     if (operand.schema != SmallTerm::Node::input) schemas[i] = operand.schema;
   }
-  check(from.nodes.size() <= most_nodes && to.nodes.size() <= most_nodes, "small terms");
+  check(from.nodes.size() <= most_nodes && to.nodes.size() <= most_nodes, "terms are small");
   Rewrite rule{from, to, {}, {}};
-  // Operands follow what uses them, so that inputs are met as early as can be.
+  // Operands follow their users, so that inputs are bound as early as possible.
   for (std::size_t node = from.nodes.size(); node-- > 0;)
     for (std::size_t position = 0; position < from.nodes[node].operands.size(); ++position)
       rule.steps.push_back(

@@ -1,4 +1,4 @@
-// Copies what was found out of the table of values.
+// Copies equalities out of the table of values.
 #include <algorithm>
 
 #include "generator/enumeration/enumerate.h"

@@ -53,7 +53,7 @@ void set_attribute(rules::Pattern& pattern, const std::string& name, rules::Term
 
 bool is_window(const rules::Pattern& pattern) { return pattern.op == "conv" || pattern.op.ends_with("_pool"); }
 
-/// One stride, one padding for all windows: then they may be any.
+/// If all windows have the same stride and the same padding, these may be any.
 std::optional<rules::Rule> with_any_windows(const rules::Rule& rule, bool keep_pads) {
   std::set<std::string> strides, pads, kernels;
   bool has_window = false, has_enlarge = false;
@@ -82,7 +82,7 @@ std::optional<rules::Rule> with_any_windows(const rules::Rule& rule, bool keep_p
   return result;
 }
 
-/// As many groups in every convolution: then there may be any number of them.
+/// If all convolutions are grouped, or none is, the number of groups may be any.
 std::optional<rules::Rule> with_any_groups(const rules::Rule& rule) {
   std::set<bool> grouped;
   const auto has_groups = [](const rules::Pattern& pattern) {
@@ -97,7 +97,7 @@ std::optional<rules::Rule> with_any_groups(const rules::Rule& rule) {
   });
 }
 
-/// One permutation throughout, and nothing that knows axes by itself: then it may be any, at any rank.
+/// If there is one permutation throughout, and no operator with fixed axes, it may be any, at any rank.
 std::optional<rules::Rule> with_any_permutation(const rules::Rule& rule) {
   std::set<std::string> permutations;
   bool is_bound = false;
@@ -113,7 +113,7 @@ std::optional<rules::Rule> with_any_permutation(const rules::Rule& rule) {
   });
 }
 
-/// Where no operator has a window, the kernels' windows do not matter.
+/// If no operator has a window, the kernels' windows do not matter.
 rules::Rule without_idle_windows(const rules::Rule& rule) {
   bool matters = false;
   visit(rule, [&](const rules::Pattern& pattern) {
@@ -127,7 +127,7 @@ rules::Rule without_idle_windows(const rules::Rule& rule) {
   return result;
 }
 
-/// One axis for everything that has one: then it may be any, unless another operator knows its axes.
+/// If there is one axis throughout, and no operator with fixed axes, it may be any.
 std::optional<rules::Rule> with_any_axis(const rules::Rule& rule) {
   std::set<std::string> axes;
   bool is_bound = false;

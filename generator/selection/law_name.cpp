@@ -31,7 +31,7 @@ std::string word_of(const Pattern& pattern) {
   return word;
 }
 
-/// Where two operators of one kind have an operand in common; empty if they have none.
+/// Which operand two operators of one kind share; empty if none.
 std::string shared_by(const Pattern& one, const Pattern& other) {
   if (one.op != other.op || one.op == "split" || one.is_input()) return {};
   static const std::map<std::string_view, std::vector<std::string_view>> places{
@@ -48,11 +48,11 @@ std::string shared_by(const Pattern& one, const Pattern& other) {
   return {};
 }
 
-/// What operators stand there, from the outside: relu-of-concat, add-of-matmuls-shared-left.
+/// The operators of a pattern in words, from the outside: relu-of-concat, add-of-matmuls-shared-left.
 std::string words_of(const Pattern& pattern) {
   std::string text = word_of(pattern);
   std::vector<const Pattern*> inner;
-  // What is done to filters and biases is known beforehand.
+  // Filters and biases are computed beforehand.
   const std::size_t operands = pattern.op == "conv" ? 1 : pattern.operands.size();
   for (std::size_t i = 0; i < operands; ++i)
     if (!pattern.operands[i]->is_input() && !pattern.operands[i]->operands.empty())
@@ -78,7 +78,7 @@ bool is_single(const Pattern& pattern) {
                      [](const PatternPtr& operand) { return operand->is_input(); });
 }
 
-/// x + (y + z)
+/// Whether it has the form x + (y + z).
 bool is_nested(const Pattern& pattern) {
   return std::count_if(pattern.operands.begin(), pattern.operands.end(),
                        [&](const PatternPtr& operand) { return !operand->is_input(); }) == 1 &&
@@ -92,14 +92,14 @@ void visit(const Pattern& pattern, const std::function<void(const Pattern&)>& lo
   for (const PatternPtr& operand : pattern.operands) visit(*operand, look);
 }
 
-/// "[3, 1]" is 3x1.
+/// "[3, 1]" becomes 3x1.
 std::string size_text(const rules::Term& list) {
   std::string text;
   for (const rules::TermPtr& element : list.operands) text += (text.empty() ? "" : "x") + rules::text_of(*element);
   return text;
 }
 
-/// The size that a condition gives the filter: 3x3.
+/// The size of the filter that a condition states: 3x3.
 std::optional<std::string> stated_kernel(const Rule& rule) {
   for (const rules::Condition& condition : rule.conditions)
     for (const auto& [list, call] :
@@ -131,13 +131,13 @@ std::string words_of(const Rule& rule) {
   return words;
 }
 
-/// Which factor of a product the other operator goes to; empty if there is none.
+/// The factor of a product that the other operator moves to; empty if there is none.
 std::string side_of(const Pattern& target) {
   if (target.op != "matmul" || target.operands[0]->is_input() == target.operands[1]->is_input()) return {};
   return target.operands[0]->is_input() ? "-right" : "-left";
 }
 
-/// One number for each channel: [1, dim(x, 1), 1, 1].
+/// Whether a condition gives an input one number per channel: [1, dim(x, 1), 1, 1].
 bool is_of_channels(const Rule& rule) {
   return std::any_of(rule.conditions.begin(), rule.conditions.end(), [](const rules::Condition& condition) {
     return condition.left && condition.left->kind == rules::Term::Kind::list && condition.left->operands.size() == 4;
@@ -169,7 +169,7 @@ std::string axes_of(const Rule& rule) {
   return text;
 }
 
-/// From few words to many; the last has no double.
+/// Possible names, from few words to many; the last one is unique.
 std::vector<std::string> names_for(const Rule& rule) {
   const std::string words = words_of(rule);
   std::vector<std::string> names{words};
@@ -204,7 +204,7 @@ void name_laws(std::vector<Rule>& rules) {
     std::vector<std::vector<std::string>> names;
     for (const std::size_t place : places) names.push_back(names_for(rules[place]));
     std::vector<std::size_t> level(places.size(), 0);
-    // Those that clash say more, until none does; the one with the fewest conditions, if there is one, need not.
+    // Clashing rules add words until none clash; the one with the fewest conditions, if there is one, keeps its name.
     for (bool clashes = true; clashes;) {
       clashes = false;
       std::map<std::string, std::vector<std::size_t>> users;

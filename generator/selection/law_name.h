@@ -1,4 +1,4 @@
-// Names that say what a rule is about, in words: `merge-matmuls-shared-left`.
+// Names rules in words that say what they are about: `merge-matmuls-shared-left`.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace taso::generator {
 
-/// Gives each rule a name of its own, made of the operators of its source. Smaller rules are named first, whatever
-/// comes after them. Of rules of one size that would have one name, all but the most general say more: a side, sizes
-/// and axes, the target, at last a part of the hash.
+/// Gives each rule a unique name, made of the operators of its source. Smaller rules are named first and independently
+/// of larger ones. If rules of one size would share a name, all but the most general add words: a side, sizes and axes,
+/// the target, and finally part of the hash.
 void name_laws(std::vector<rules::Rule>& rules);
 
 }  // namespace taso::generator

@@ -16,7 +16,7 @@ bool same(const Item& a, const Item& b) {
   return a.tensor.extents == b.tensor.extents && a.tensor.data == b.tensor.data;
 }
 
-/// The nodes of a term that are equal in both terms, as text that says how they are computed.
+/// A node as text that says how it is computed: equal nodes of two terms have the same text.
 std::string form(const SmallTerm& term, std::size_t place) {
   const SmallTerm::Node& node = term.nodes[place];
   if (node.schema == SmallTerm::Node::input) return "i" + std::to_string(node.place);
@@ -25,7 +25,7 @@ std::string form(const SmallTerm& term, std::size_t place) {
   return text + ")";
 }
 
-/// What a term computes when some of its nodes are given.
+/// Evaluates a term in which the value of some nodes is given.
 std::optional<Item> evaluate_with(const SmallTerm& term, const World& world, const std::string& given,
                                   const Item& item) {
   std::vector<Item> items;
@@ -48,7 +48,7 @@ std::optional<Item> evaluate_with(const SmallTerm& term, const World& world, con
   return std::move(items.back());
 }
 
-/// Of the convolutions of a rule, which have a bias.
+/// Whether no, some or all convolutions of a rule have a bias.
 enum class BiasUse { none, some, all };
 
 BiasUse bias_use_of(const rules::Rule& rule) {
@@ -79,8 +79,8 @@ bool rewrites(const rules::Instance& instance, const rules::Properties& rules, c
   return rules::saturate(graph, rules, goals, limits, {}, is_forbidden).end == rules::Saturation::End::goal;
 }
 
-/// Whether both sides become equal. The lowest rank, the highest and one between stand for all: a rule of one rank only
-/// must not make a rule of all of them follow.
+/// Whether both sides become equal. The lowest rank, the highest and one between stand for all: a rule of one rank must
+/// not make a rule of all ranks redundant.
 bool rewrites(const rules::Rule& candidate, const rules::Properties& rules, const rules::SaturationLimits& limits,
               const std::function<bool(const rules::Step&)>& is_forbidden) {
   if (rules.size() == 0) return false;
@@ -106,7 +106,7 @@ bool has_common_subgraph(const Equality& equality, const World& world) {
       const std::string common = form(right, i);
       const auto found = of_left.find(common);
       if (found == of_left.end()) continue;
-      // With anything in its place: does it still hold?
+      // Does the equality still hold with any tensor in its place?
       SmallTerm part{{right.nodes.begin(), right.nodes.begin() + static_cast<std::ptrdiff_t>(i) + 1}};
       auto item = evaluate(part, world);
       if (!item) continue;

@@ -27,10 +27,10 @@ rules::TermPtr product(rules::TermPtr a, rules::TermPtr b) {
   return rules::call_term("*", {std::move(a), std::move(b)});
 }
 
-/// Thrown where nothing says how large a constant is.
+/// Thrown if nothing determines the size of a constant.
 struct NotKnown {};
 
-/// One term, written as a pattern.
+/// Writes one term as a pattern.
 class PatternWriter {
  public:
   PatternWriter(const SmallTerm& term, const Family& family, std::function<Dims()> root_dims)
@@ -41,7 +41,7 @@ class PatternWriter {
 
   rules::PatternPtr write() { return pattern(term_.nodes.size() - 1); }
   Dims root_dims() { return dims(term_.nodes.size() - 1); }
-  /// Whether a constant is all there is to say about the result's shape.
+  /// Whether the shape of the result depends on constants only.
   bool root_is_open() const { return is_open(term_.nodes.size() - 1); }
 
  private:
@@ -71,11 +71,11 @@ class PatternWriter {
     return 0;
   }
 
-  /// A constant, or a function of constants, has the shape that its place gives it.
+  /// A constant, or a function of constants, takes its shape from its surroundings.
   bool is_open(std::size_t place) const {
     if (is_input(place)) return false;
     const auto& operands = node(place).operands;
-    if (op(place) == "scalar_mul") return is_open(operands[0]);  // the scalar says nothing of the shape
+    if (op(place) == "scalar_mul") return is_open(operands[0]);  // the scalar does not determine the shape
     return std::all_of(operands.begin(), operands.end(), [&](std::size_t o) { return is_open(o); });
   }
 
@@ -114,7 +114,7 @@ class PatternWriter {
     return dim(closed(operands), at);
   }
 
-  /// Of what windows are taken of.
+  /// A dimension of the result of an operator with windows.
   rules::TermPtr window_dim(std::size_t place, std::size_t at) {
     const auto& operands = node(place).operands;
     if (at == 0) return dim(operands[0], 0);
@@ -163,7 +163,7 @@ class PatternWriter {
     }
   }
 
-  /// The two axes that the first one was made of.
+  /// The two axes that the first axis was made of.
   std::pair<rules::TermPtr, rules::TermPtr> rows(std::size_t place) {
     if (is_input(place) || node(place).operands.empty()) throw NotKnown{};
     const auto& operands = node(place).operands;
@@ -177,7 +177,7 @@ class PatternWriter {
     }
   }
 
-  /// One number for each channel or filter, which an operator on elements repeats.
+  /// Whether it has one number per channel or filter, which an element-wise operator repeats.
   bool is_spread(std::size_t place) const {
     if (is_input(place)) return family_.inputs[kinds_[node(place).place]].is_channels();
     const Fit fit = schema(place).fit;
@@ -236,7 +236,7 @@ class PatternWriter {
     throw NotKnown{};
   }
 
-  /// From what stands beside it.
+  /// Dimensions from what stands beside it.
   Dims open_dims(std::size_t place) {
     if (++depth_ > 16) throw NotKnown{};
     struct Leave {
@@ -281,7 +281,7 @@ class PatternWriter {
               rules::integer_term(window[1])};
     }
     if (name == "concat") {
-      // How long it is along the axis, nothing says; but an identity is square.
+      // Nothing determines its length along the axis, except that an identity is square.
       const std::size_t other = operands[1 - position];
       const bool is_square = op(operands[position]).starts_with("identity_");
       if (is_open(other) || !is_square) throw NotKnown{};
@@ -293,7 +293,7 @@ class PatternWriter {
   }
   Dims dims_of_result(std::size_t place) { return is_open(place) ? open_dims(place) : dims(place); }
 
-  /// All dimensions of one input are its shape, at any rank.
+  /// If these are all dimensions of one input, its shape, at any rank.
   rules::TermPtr shape_term(const Dims& dims) const {
     for (std::size_t i = 0; i < dims.size(); ++i) {
       const rules::Term& dim = *dims[i];
@@ -355,7 +355,7 @@ class PatternWriter {
   std::size_t depth_ = 0;
 };
 
-/// The inputs that a side uses, by their places.
+/// The inputs that a side uses, by place.
 std::set<std::size_t> inputs_of(const std::vector<SmallTerm>& side) {
   std::set<std::size_t> used;
   for (const SmallTerm& term : side)
@@ -372,7 +372,7 @@ bool has_schema(const Equality& equality, const Family& family, const std::funct
   return false;
 }
 
-/// What shapes do not follow from the operators.
+/// Adds the conditions on shapes that do not follow from the operators.
 void conditions_on_inputs(rules::Rule& rule, const Equality& equality, const Family& family, Ranks ranks) {
   std::set<std::size_t> used = inputs_of(equality.left);
   used.merge(inputs_of(equality.right));
@@ -381,15 +381,15 @@ void conditions_on_inputs(rules::Rule& rule, const Equality& equality, const Fam
       ranks == Ranks::stated || has_schema(equality, family, [](const Schema& schema) {
         return schema.shares_matrix || name_of(schema.op) == "identity_matrix" || name_of(schema.op) == "reshape";
       });
-  // A product knows rows and columns by their axes only at the rank at which it was found.
+  // A product has its rows and columns at these axes only at the rank at which the equality was found.
   const bool is_cut =
       std::any_of(family.inputs.begin(), family.inputs.end(), [](const auto& kind) { return kind.cut != 0; });
   const bool has_product =
       is_cut && has_schema(equality, family, [](const Schema& schema) { return name_of(schema.op) == "matmul"; });
-  // What never looks through a window holds for any tensors.
+  // Without windows, a law holds for any tensors.
   const bool has_windows = has_schema(
       equality, family, [](const Schema& schema) { return !schema.window.empty() || name_of(schema.op) == "enlarge"; });
-  // Numbers for channels among themselves are like any tensors.
+  // If all inputs have one number per channel, they are like any tensors.
   std::vector<const InputKind*> kinds;
   for (const InputKind& kind : family.inputs) kinds.insert(kinds.end(), kind.count, &kind);
   const bool spreads =

@@ -16,7 +16,7 @@
 namespace taso::generator {
 namespace {
 
-/// A world in which terms are evaluated by programs.
+/// A world in which compiled programs evaluate terms.
 class Trial {
  public:
   Trial(const Family& family, bool larger, std::uint64_t seed, Contents contents)
@@ -68,7 +68,7 @@ class Trial {
   std::vector<LayoutId> inputs_;
 };
 
-/// A world of real numbers, with what floating point makes of them.
+/// A world of floating-point numbers.
 class FloatTrial {
  public:
   FloatTrial(const Family& family, std::uint64_t seed) : world_(family, true, seed) {
@@ -97,8 +97,8 @@ class FloatTrial {
   std::vector<ItemOf<double>> inputs_;
 };
 
-/// By the size of the larger side, as size_of() has it for rules: what is found of one size depends on nothing larger.
-/// Of one size the smallest first, of these the most general, and the flattest.
+/// Sorts by the operators of the larger side, as size_of() counts them for rules: what is found of one size depends on
+/// nothing larger. Within one size, the smallest come first, then the most general, then the flattest.
 std::vector<Closure::Ranked> in_order(const std::vector<Found>& found, const Values& values) {
   std::vector<std::uint32_t> trees, depths;
   for (const Value& value : values.all) {
@@ -132,7 +132,7 @@ std::vector<Closure::Ranked> in_order(const std::vector<Found>& found, const Val
   std::vector<std::pair<std::tuple<std::uint32_t, std::uint32_t, int, std::uint32_t>, std::uint32_t>> keys;
   keys.reserve(found.size());
   for (std::size_t i = 0; i < found.size(); ++i) keys.emplace_back(key_of(found[i]), static_cast<std::uint32_t>(i));
-  std::sort(keys.begin(), keys.end());  // among equals, as they were found
+  std::sort(keys.begin(), keys.end());  // among equals, in the order in which they were found
   std::vector<Closure::Ranked> result;
   result.reserve(found.size());
   for (const auto& [key, place] : keys) result.push_back({found[place], static_cast<std::uint8_t>(std::get<0>(key))});

@@ -1,4 +1,4 @@
-// Of all equalities that an enumeration found, those that say something: the rest follows from them.
+// Selects, among all equalities that an enumeration found, those from which the rest follow.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@ namespace taso::generator {
 
 struct Selection {
   std::vector<Equality> equalities;  ///< the smallest first
-  std::uint64_t following = 0;       ///< dropped, because they follow from others
-  std::uint64_t unconfirmed = 0;     ///< dropped, because they do not hold at other shapes or contents
+  std::uint64_t following = 0;       ///< dropped because they follow from others
+  std::uint64_t unconfirmed = 0;     ///< dropped because they do not hold at other shapes or contents
 };
 
 struct SelectOptions {
@@ -22,7 +22,7 @@ struct SelectOptions {
   std::function<void(std::size_t done, std::size_t total)> watch;
 };
 
-/// The result is the same at any number of workers.
+/// The result is the same for any number of workers.
 Selection select(const Family& family, Enumeration enumeration, const SelectOptions& options, Workers& workers);
 
 }  // namespace taso::generator

@@ -16,7 +16,7 @@ std::size_t tree_size(const SmallTerm& term) {
 }
 
 std::size_t SmallTerm::operators() const {
-  std::set<std::pair<std::uint16_t, std::vector<std::uint8_t>>> all;  // the results of a split are of one operator
+  std::set<std::pair<std::uint16_t, std::vector<std::uint8_t>>> all;  // both results of a split belong to one operator
   for (const Node& node : nodes)
     if (node.schema != Node::input) all.emplace(node.schema, node.operands);
   return all.size();

@@ -1,4 +1,4 @@
-// Terms that stand by themselves, and equalities between them.
+// Standalone terms, and equalities between them.
 #pragma once
 
 #include <compare>
@@ -11,14 +11,14 @@
 
 namespace taso::generator {
 
-/// A term that stands by itself; operands come first, the root is last.
+/// A standalone term; operands come first, the root is last.
 struct SmallTerm {
   struct Node {
     static constexpr std::uint16_t input = 0xffff;
     std::uint16_t schema = input;
     std::uint8_t output = 0;
-    std::vector<std::uint8_t> operands;  ///< places of earlier nodes
-    std::uint16_t place = 0;             ///< of an input
+    std::vector<std::uint8_t> operands;  ///< indices of earlier nodes
+    std::uint16_t place = 0;             ///< for an input
     auto operator<=>(const Node&) const = default;
   };
   std::vector<Node> nodes;
@@ -26,18 +26,18 @@ struct SmallTerm {
   auto operator<=>(const SmallTerm&) const = default;
 };
 
-/// The same results from two sets of terms, one term for each result.
+/// Two lists of terms with the same results, one term per result.
 struct Equality {
   std::vector<SmallTerm> left, right;
-  std::size_t operators() const;  ///< of both sides, each counted once a side
+  std::size_t operators() const;  ///< of both sides; an operator used twice on a side counts once
 };
 
-/// The operators of a term as a tree: one that is used twice counts twice.
+/// The number of operators of a term as a tree: one that is used twice counts twice.
 std::size_t tree_size(const SmallTerm& term);
 
-/// What a term computes in a world; nothing if it makes no sense there.
+/// The value of a term in a world; nothing if it is not well-formed there.
 std::optional<Item> evaluate(const SmallTerm& term, const World& world);
-/// The same for inputs of one's own, by place.
+/// The same for given inputs, by place.
 template <class S>
 std::optional<ItemOf<S>> evaluate(const SmallTerm& term, const World& world, std::span<const ItemOf<S>> inputs) {
   std::vector<ItemOf<S>> items;
@@ -54,7 +54,7 @@ std::optional<ItemOf<S>> evaluate(const SmallTerm& term, const World& world, std
   }
   return std::move(items.back());
 }
-/// Inputs renamed in the order of first use, for each kind from the first on.
+/// Renames inputs in the order of first use, for each kind from its first on.
 Equality with_canonical_inputs(const Equality& equality, const Values& values);
 
 }  // namespace taso::generator

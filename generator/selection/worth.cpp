@@ -20,7 +20,7 @@ namespace {
 using Side = std::vector<rules::PatternPtr>;
 using Names = std::set<std::string_view>;
 
-/// Calls look(pattern, is_known) for every operator; what is known is computed before the network runs: filters and
+/// Calls look(pattern, is_known) for every operator. Known operators are computed before the network runs: filters and
 /// biases of convolutions, and scalars.
 void visit(const rules::Pattern& pattern, bool is_known, const std::function<void(const rules::Pattern&, bool)>& look) {
   if (pattern.is_input()) return;
@@ -32,7 +32,7 @@ void visit(const Side& side, const std::function<void(const rules::Pattern&, boo
   for (const rules::PatternPtr& pattern : side) visit(*pattern, false, look);
 }
 
-/// An importer makes none of these, but ones, to repeat elements: of another shape than any rule has them.
+/// Importers make none of these, except ones, to repeat elements; these have shapes that no rule has.
 const Names made_by_rules{"enlarge", "pooling_kernel", "identity_matrix", "identity_kernel", "ones"};
 
 bool is_square(const rules::Pattern& pattern) {
@@ -55,7 +55,7 @@ bool takes_one_twice(const rules::Pattern& pattern) {
   return false;
 }
 
-/// Without the names of inputs.
+/// The operators of a side as text, without the names of inputs.
 std::string form_of(const Side& side) {
   std::string text;
   visit(side, [&](const rules::Pattern& pattern, bool) {
@@ -66,7 +66,7 @@ std::string form_of(const Side& side) {
   return text;
 }
 
-/// Sums of products: of each product, the factors in order, how often it stands there.
+/// A sum of products: how often each multiset of factors occurs.
 using Polynomial = std::map<std::multiset<std::string>, std::int64_t>;
 
 std::string text_of(const Polynomial& polynomial);
@@ -109,8 +109,8 @@ std::string text_of(const Polynomial& polynomial) {
   return text;
 }
 
-/// Whether one side scales by a product, and the other twice. A search needs both directions: scalars that are computed
-/// at run time are multiplied in a kernel of their own, but a tensor is scaled twice in one kernel.
+/// Whether one side scales by a product and the other side scales twice. A search needs both directions: scalars that
+/// are computed at run time are multiplied in a kernel of their own, but a tensor is scaled twice in one kernel.
 bool scales_by_product(const rules::Rule& law) {
   const auto is_scaled_by = [](const Side& side, std::size_t place, std::string_view op) {
     return side.size() == 1 && side[0]->op == "scalar_mul" && side[0]->operands[place]->op == op;
@@ -120,7 +120,7 @@ bool scales_by_product(const rules::Rule& law) {
          (is_scaled_by(law.target, 1, "mul") && is_scaled_by(law.source, 0, "scalar_mul"));
 }
 
-/// Whether it is one operator that associates: x + (y + z); or a tensor that is scaled twice.
+/// Whether it is the associativity of one operator, x + (y + z), or a tensor scaled twice.
 bool associates(const rules::Rule& law) {
   if (scales_by_product(law)) return true;
   Names names;
@@ -129,14 +129,14 @@ bool associates(const rules::Rule& law) {
   return names.size() == 1 && rules::size_of(law) == 2;
 }
 
-/// What is added to a convolution, one number for each channel.
+/// Whether it adds one number per channel to a convolution.
 bool is_bias(const rules::Pattern& pattern) {
   if (pattern.op != "add") return false;
   const auto is = [&](std::size_t place, std::string_view op) { return pattern.operands[place]->op == op; };
   return (is(0, "conv") && is(1, "reshape")) || (is(1, "conv") && is(0, "reshape"));
 }
 
-/// The same for patterns that differ in the order of what is added or multiplied, with other names for inputs.
+/// The text of a pattern with renamed inputs, independent of the order of summands and factors.
 std::string text_in_one_order(const rules::Pattern& pattern, const std::map<std::string, std::string>& names) {
   if (pattern.is_input()) return names.at(pattern.input);
   rules::Pattern alone = pattern;
@@ -149,7 +149,7 @@ std::string text_in_one_order(const rules::Pattern& pattern, const std::map<std:
   return text;
 }
 
-/// Whether two rules of sums or of products say the same, for these have no order.
+/// Whether two rules are the same up to the order of sums and products.
 bool are_alike(const rules::Rule& one, const rules::Rule& other) {
   const std::vector<std::string> inputs = one.inputs();
   std::vector<std::string> theirs = other.inputs();
@@ -180,7 +180,7 @@ rules::Rule as_equation(rules::Rule rule) {
   return rule;
 }
 
-/// Whether one of the stated rules says it, in its direction.
+/// Whether a stated rule says it, in the same direction.
 bool is_stated(const rules::Rule& rule, const std::vector<rules::Rule>& stated) {
   std::vector<rules::Rule> alike;
   for (const rules::Rule& other : stated)
@@ -197,7 +197,7 @@ std::size_t rules_in(const std::vector<Law>& laws) {
   return count;
 }
 
-/// Drops laws that follow from the others of their size and from smaller ones, those first that are missed least.
+/// Drops laws that follow from others of their size and from smaller ones; the least useful are tried first.
 class Minimum {
  public:
   Minimum(std::vector<Law>& laws, const std::vector<rules::Rule>& stated, const std::stop_token& stop)
@@ -213,11 +213,11 @@ class Minimum {
     kept_.assign(laws.size(), true);
   }
 
-  /// What follows is left without rules.
+  /// Leaves laws that follow without rules.
   void find() {
     std::vector<std::size_t> order(laws_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    // Of one size, what saves no kernel goes first, and of that the longest.
+    // Within one size, laws that save no kernel go first, the longest of them before others.
     const auto key = [&](std::size_t i) {
       const rules::Rule& law = laws_[i].front();
       const std::size_t operators = operators_of(law.source).size() + operators_of(law.target).size();
@@ -231,13 +231,13 @@ class Minimum {
       if (!kept_[i]) dropped_.push_back(i);
     }
     for (const std::size_t i : dropped_) laws_[i].clear();
-    // What is stated is there in one direction only, the one that saves something.
+    // Stated rules exist in one direction only, the one that saves something.
     for (std::size_t i = 0; i < laws_.size() && !stop_.stop_requested(); ++i)
       if (kept_[i] && saves_a_kernel(laws_[i]) && follows(i, true)) std::erase_if(laws_[i], saves);
   }
 
  private:
-  /// What saves a kernel is found by a search only if it takes few steps.
+  /// Whether law i follows. A search finds a law that saves a kernel only if it takes few steps.
   bool follows(std::size_t i, bool with_stated) const {
     const auto may_use = [&](std::size_t property) {
       if (property < first_) return property < free_ || with_stated;
@@ -250,7 +250,7 @@ class Minimum {
   std::vector<Law>& laws_;
   const std::stop_token& stop_;
   rules::Properties known_{{}};
-  std::size_t free_ = 0, first_ = 0;  // before them, what needs no rule, and what is stated
+  std::size_t free_ = 0, first_ = 0;  // properties below free_ need no rule; those below first_ are stated
   std::vector<std::size_t> sizes_;
   std::vector<bool> kept_;
   std::vector<std::size_t> dropped_;
@@ -281,7 +281,7 @@ bool is_polynomial_identity(const rules::Rule& law) {
 }
 
 std::size_t kernels_of(const Side& side) {
-  // A view says where data lies.
+  // A view moves no data.
   static const Names views{"split", "slice", "reshape"};
   std::set<std::string> seen;
   visit(side, [&](const rules::Pattern& pattern, bool is_known) {
@@ -326,7 +326,8 @@ Worth worth_of(std::vector<Law> laws, const std::vector<rules::Rule>& stated, co
   for (Law& law : laws) std::erase_if(law, [](const rules::Rule& rule) { return !can_match(rule); });
   drop_empty();
   worth.matching = rules_in(laws);
-  // Of arithmetic, a search needs what saves a kernel, and that sums and products may be taken in any order.
+  // Of polynomial identities, a search needs those that save a kernel, and that sums and products may be taken in any
+  // order.
   for (Law& law : laws)
     if (is_polynomial_identity(law.front()) && !associates(law.front()))
       std::erase_if(law, [](const rules::Rule& rule) { return !saves(rule); });

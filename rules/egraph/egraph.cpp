@@ -100,7 +100,7 @@ TermId EGraph::find(TermId id) const {
 }
 
 void EGraph::link(TermId a, TermId b, Reason reason) {
-  // Turn round the path from a to its root, so that a is the root, and hang it below b.
+  // Reverse the path from a to its root, so that a becomes the root, and attach it below b.
   TermId node = a, next = because_of_[a];
   Reason next_reason = reasons_[a];
   because_of_[a] = b;

@@ -1,8 +1,8 @@
 // An e-graph of tensor terms: classes of terms known to be equal, each with its shape.
 //
-// Dimensions and attributes are unknown integers in a rule. Here each is carried as its values in a few sampled models
-// of the rule's hypotheses, so that comparing and computing them is cheap. What the e-graph finds is therefore a
-// conjecture with a reason for each step; whoever uses it checks the reasons with the unknowns in them.
+// In a rule, dimensions and attributes are unknown integers. Here each is represented by its values in a few sampled
+// models of the rule's hypotheses, which makes it cheap to compare and compute them. So what the e-graph finds is a
+// conjecture with a reason for each step; the user must check the reasons with the unknowns in them.
 #pragma once
 
 #include <array>
@@ -19,16 +19,16 @@
 namespace taso::rules {
 
 inline constexpr std::size_t sample_count = 6;
-/// An integer's values in the models.
+/// The values of an integer in the models.
 using Sample = std::array<std::int64_t, sample_count>;
 
 using NumberId = std::uint32_t;
 
-/// Integers by their values in the models; each with the first polynomial that had these values.
+/// Interns integers by their values in the models, each with the first polynomial that had these values.
 class Numbers {
  public:
   NumberId intern(const Sample& sample, const Dim& meaning);
-  /// As above, but the meaning is asked for only when the number is new.
+  /// As above, but the meaning is computed only if the number is new.
   template <class Meaning>
   NumberId intern_lazily(const Sample& sample, Meaning&& meaning) {
     const auto found = ids_.find(sample);
@@ -46,14 +46,14 @@ class Numbers {
   std::unordered_map<Sample, NumberId, Hash> ids_;
 };
 
-/// One attribute: numbers (NumberId) or known integers, a single one or a list; a truth value; or the place of a real
-/// among the e-graph's reals.
+/// One attribute: numbers (NumberId) or known integers, a single one or a list; a truth value; or the index of a real
+/// in the e-graph.
 using FieldCode = std::vector<std::uint32_t>;
 using FieldCodes = std::vector<FieldCode>;
 
 using TermId = std::uint32_t;
 
-/// A term as it was built. An input has no operator: `kind` is `input_kind` and `output` its place.
+/// A term as it was built. An input has no operator: `kind` is `input_kind`, and `output` is its index.
 struct EGraphTerm {
   static constexpr std::uint32_t input_kind = ~std::uint32_t{0};
   std::uint32_t kind = input_kind;
@@ -65,7 +65,7 @@ struct EGraphTerm {
 
 class EGraph {
  public:
-  /// Why two terms are equal: a step of the caller's, or their operands' equality.
+  /// Why two terms are equal: a step of the caller, or the equality of their operands.
   using Reason = std::int32_t;
   static constexpr Reason congruence = -1;
 
@@ -79,14 +79,14 @@ class EGraph {
   TermId add_input(std::uint32_t place, std::vector<NumberId> shape);
   /// The term, new or not. `shape` must be right for its operands' shapes.
   TermId add(EGraphTerm term, const std::vector<NumberId>& shape);
-  /// The term if it is there already.
+  /// The term, if it exists.
   std::optional<TermId> find_term(const EGraphTerm& term) const;
 
   TermId find(TermId id) const;
   bool equal(TermId a, TermId b) const { return find(a) == find(b); }
   /// False if they were equal already.
   bool merge(TermId a, TermId b, Reason reason);
-  /// Merges what became equal because operands did; to be called before the classes are read again.
+  /// Merges terms that became equal because their operands did; must be called before the classes are read again.
   void rebuild();
 
   const EGraphTerm& term(TermId id) const { return terms_[id]; }
@@ -96,7 +96,7 @@ class EGraph {
   /// The terms of a class, one of each form.
   const std::vector<TermId>& members(TermId id) const { return members_[find(id)]; }
   const std::vector<NumberId>& shape(TermId id) const { return shapes_[find(id)]; }
-  /// Whether a term of that operator is anywhere.
+  /// Whether the e-graph contains a term of that operator.
   bool has_kind(std::uint32_t kind) const { return kind_counts_.size() > kind && kind_counts_[kind] > 0; }
 
   /// The caller's steps from which a = b follows.

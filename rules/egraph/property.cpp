@@ -15,7 +15,7 @@ void visit_attributes(const std::vector<PatternPtr>& patterns,
   for (const PatternPtr& pattern : patterns) {
     if (pattern->is_input()) continue;
     const auto kind = kind_named(pattern->op);
-    check(kind.has_value(), "the parser lets known operators through only");
+    check(kind.has_value(), "the parser accepts only known operators");
     for (const auto& [name, term] : pattern->attributes) visit(*kind, name, *term);
     visit_attributes(pattern->operands, visit);
   }
@@ -31,7 +31,7 @@ bool is_number(const SymbolicField& field) {
   return std::holds_alternative<Dim>(field) || std::holds_alternative<std::vector<Dim>>(field);
 }
 
-/// The code of a term that is known as it stands and takes part in choosing an instance.
+/// The code of a literal term that takes part in choosing an instance.
 std::optional<FieldCode> known_code(const SymbolicField& sample, const Term& term) {
   const auto number = [](const Term& t) { return static_cast<std::uint32_t>(t.integer); };
   if (std::holds_alternative<bool>(sample) && term.kind == Term::Kind::boolean) return FieldCode{number(term)};
@@ -47,7 +47,7 @@ std::optional<FieldCode> known_code(const SymbolicField& sample, const Term& ter
   return std::nullopt;
 }
 
-/// Answers from what a match has bound.
+/// Answers with what a match has bound.
 class Bound : public Chooser {
  public:
   Bound(const std::vector<std::string>& inputs, const std::vector<std::string>& variables,
@@ -80,7 +80,7 @@ class Bound : public Chooser {
  private:
   static std::size_t place(const std::vector<std::string>& names, const std::string& name) {
     const auto found = std::find(names.begin(), names.end(), name);
-    check(found != names.end(), "a property speaks of its own names");
+    check(found != names.end(), "a property uses only its own names");
     return static_cast<std::size_t>(found - names.begin());
   }
   const std::vector<std::string>& inputs_;

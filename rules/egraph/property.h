@@ -1,4 +1,4 @@
-// A property made ready to be matched in an e-graph, in either direction.
+// A property compiled for matching in an e-graph, in either direction.
 #pragma once
 
 #include <map>
@@ -12,14 +12,14 @@
 
 namespace taso::rules {
 
-/// A property at definite ranks and choices, with everything that matching evaluates compiled. The places of unknowns
-/// are those of `instance.unknowns`.
+/// A property at fixed ranks and choices, with everything that matching evaluates compiled. Indices of unknowns are
+/// those of `instance.unknowns`.
 struct PropertyInstance {
   Instance instance;  ///< unsolved: see instance()
   struct Origin {     ///< where an unknown's value comes from
     bool is_dimension = false;
     std::size_t index = 0;    ///< of the input, or of the attribute variable
-    std::size_t element = 0;  ///< the axis, or the place in a list
+    std::size_t element = 0;  ///< the axis, or the index in a list
   };
   std::vector<Origin> origins;
   struct CompiledRequirement {
@@ -27,9 +27,9 @@ struct PropertyInstance {
     CompiledDim left, right;
   };
   std::vector<CompiledRequirement> requirements;
-  /// For each node, for each field: its dimensions; empty where the field holds none.
+  /// For each node and field, its dimensions; empty if the field has none.
   std::vector<std::vector<std::vector<CompiledDim>>> fields;
-  /// For each node, for each result, its dimensions.
+  /// For each node and result, its dimensions.
   std::vector<std::vector<std::vector<CompiledDim>>> shapes;
 };
 
@@ -37,8 +37,8 @@ class Property {
  public:
   /// An axiom, used as it is validated.
   explicit Property(Rule rule);
-  /// An axiom that was made of a rule, to look at all that this assumes and shows where it is used. What is proved is
-  /// `proved`: a rule, or an axiom that is read from right to left here.
+  /// An axiom made from a rule, so that all its assumptions and obligations are checked where it is used. What is
+  /// proved is `proved`: a rule, or an axiom that is read from right to left here.
   Property(Rule axiom, Rule proved);
   Property(const Property&) = delete;
 
@@ -65,28 +65,28 @@ class Property {
     std::vector<Node> nodes;  ///< operands first; the last one is the root
     bool binds_everything = false;
     std::vector<bool> binds_input, binds_variable;
-    std::vector<std::uint32_t> kinds;      ///< of operators in it, once each
-    std::vector<std::uint32_t> constants;  ///< of those without operands
+    std::vector<std::uint32_t> kinds;      ///< operators in it, each once
+    std::vector<std::uint32_t> constants;  ///< those without operands
   };
   std::size_t results() const { return sides_[0].size(); }
   const Side& side(bool target, std::size_t result) const { return sides_[target ? 1 : 0][result]; }
 
-  /// What inputs and variables are bound to, as far as the choice of an instance depends on it.
+  /// The bindings of inputs and variables, as far as the choice of an instance depends on them.
   struct Choice {
     std::vector<std::size_t> ranks;  ///< of the inputs
-    std::vector<FieldCode> values;   ///< of the variables that are axes, switches or lists of axes; else the length
-    /// Of the inputs that broadcast, which dimensions are 1 and stretched to those of another; else empty.
+    std::vector<FieldCode> values;   ///< for axes, switches and lists of axes the value; for other variables the length
+    /// For inputs that broadcast: which dimensions are 1 and stretched to those of another; otherwise empty.
     std::vector<std::vector<bool>> ones;
     auto operator<=>(const Choice&) const = default;
   };
-  /// Which inputs broadcast, which variables hold numbers.
+  /// Whether the input broadcasts.
   bool broadcasts(std::size_t input) const { return broadcast_[input]; }
-  /// Which inputs broadcast against each other.
+  /// The groups of inputs that broadcast against each other.
   const std::vector<std::vector<std::size_t>>& broadcast_groups() const { return broadcast_groups_; }
   bool holds_numbers(std::size_t variable) const { return holds_numbers_[variable]; }
   bool is_real(std::size_t variable) const { return is_real_[variable]; }
-  /// Null if there is none, or if it says more than what is proved for this choice. Made once for each choice; safe for
-  /// several threads.
+  /// Null if there is none, or if it says more than what is proved for this choice. Made once for each choice;
+  /// thread-safe.
   const PropertyInstance* at(const Choice& choice) const;
 
  private:
@@ -104,11 +104,11 @@ class Property {
   mutable std::map<Choice, std::unique_ptr<PropertyInstance>> made_;
 };
 
-/// The properties of a file, compiled. Shared by threads.
+/// The compiled properties of a file. Shared by threads.
 class Properties {
  public:
   explicit Properties(const std::vector<Rule>& rules);
-  /// Not while another thread reads.
+  /// Must not be called while another thread reads.
   void add(Rule axiom) { properties_.push_back(std::make_unique<const Property>(std::move(axiom))); }
   std::size_t size() const { return properties_.size(); }
   const Property& operator[](std::size_t index) const { return *properties_[index]; }

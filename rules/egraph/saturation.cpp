@@ -65,7 +65,7 @@ class Binding {
     return failed;
   }
 
-  /// The term, if it is there already.
+  /// The term, if it exists.
   std::optional<TermId> lookup(InstanceValue value) {
     const InstanceNode& node = instance_.instance.nodes[value.first];
     if (node.input) return inputs_[*node.input];
@@ -73,7 +73,7 @@ class Binding {
     return term ? graph_.find_term(*term) : std::nullopt;
   }
 
-  /// The term, built if need be. Constants are never made up: nothing if one is missing.
+  /// The term, built if necessary. Constants are never built: nothing if one is missing.
   std::optional<TermId> build(InstanceValue value) {
     const InstanceNode& node = instance_.instance.nodes[value.first];
     if (node.input) return inputs_[*node.input];
@@ -147,7 +147,7 @@ class Binding {
   ModelValues values_;
 };
 
-/// Finds every way in which a side of a property matches the terms of a class.
+/// Finds all matches of a side of a property in a class.
 class Matcher {
  public:
   struct Match {
@@ -265,7 +265,7 @@ class Saturator {
   }
 
  private:
-  /// Which classes have a term of an operator: only there can a side with that operator on top match.
+  /// Indexes classes by operator: a side with that operator at the root matches only there.
   void index_classes() {
     all_classes_ = graph_.classes();
     classes_with_.assign(std::variant_size_v<AnyOperator>, {});
@@ -296,7 +296,7 @@ class Saturator {
         const auto present = [&](std::uint32_t kind) { return graph_.has_kind(kind); };
         if (!side.binds_everything || !std::all_of(side.kinds.begin(), side.kinds.end(), present)) continue;
         if (!std::all_of(other.constants.begin(), other.constants.end(), present)) continue;
-        // Everything is an input: that would only ever be of use to bring a constant in that is there already.
+        // A side that is just an input would only be useful to bring in a constant that exists already.
         if (side.nodes.back().is_input && other.constants.empty()) continue;
         const Property::Node& top = side.nodes.back();
         for (const TermId root : top.is_input ? all_classes_ : classes_with_[top.kind])
@@ -309,7 +309,7 @@ class Saturator {
     }
   }
 
-  /// Where no side says what the other is about, as in x - x = y - y, both have to be there.
+  /// If neither side binds everything, as in x - x = y - y, both must exist.
   void collect_pairs(std::size_t place, std::size_t result) {
     const Property& property = properties_[place];
     const Property::Side &source = property.side(false, result), &target = property.side(true, result);
@@ -337,7 +337,7 @@ class Saturator {
       }
   }
 
-  /// What two matches bind together; nothing if they disagree.
+  /// The combined bindings of two matches; nothing if they disagree.
   std::optional<Matcher::Match> joined(const Property::Side& side, const Matcher::Match& match,
                                        const Property::Side& other_side, const Matcher::Match& other) const {
     Matcher::Match both = match;
@@ -375,7 +375,7 @@ class Saturator {
     ready_.clear();
   }
 
-  /// Where a dimension is 1 in all of them, they are equal there: nothing is stretched. Axes count from the last.
+  /// If a dimension is 1 in all of them, nothing is stretched there. Axes are counted from the last.
   static void keep_stretched(const std::vector<std::size_t>& group, Property::Choice& choice) {
     const auto at = [&](std::size_t input, std::size_t from_last) -> std::optional<std::size_t> {
       const std::size_t rank = choice.ones[input].size();
@@ -415,8 +415,8 @@ class Saturator {
     return choice;
   }
 
-  /// While the e-graph is still as it was matched: whether the property says what was matched, and may be used.
-  /// Where both sides were matched, `other_root` is the other one.
+  /// While the e-graph is unchanged since matching: checks that the property fits the match and may be used. If both
+  /// sides were matched, `other_root` is the other one.
   void prepare(std::size_t place, std::size_t result, bool from_target, TermId root, Matcher::Match match,
                std::optional<TermId> other_root = std::nullopt) {
     const Property& property = properties_[place];
@@ -425,7 +425,7 @@ class Saturator {
     for (const auto& origin : instance->origins)
       if (!origin.is_dimension && origin.element >= match.variables[origin.index].size()) return;
     Binding binding(graph_, *instance, match.inputs, match.variables, property.variables());
-    // The attributes that matching left open must be what the property says.
+    // The attributes that matching left open must be those of the property.
     const Instance& both = instance->instance;
     const auto matched = binding.lookup(from_target ? both.target[result] : both.source[result]);
     if (!matched || !graph_.equal(*matched, root)) return;
@@ -447,7 +447,7 @@ class Saturator {
     const auto left = binding.build(step.instance->instance.source[step.result]);
     const auto right = left ? binding.build(step.instance->instance.target[step.result]) : std::nullopt;
     if (!left || !right || graph_.equal(*left, *right)) return;
-    if (graph_.shape(*left) != graph_.shape(*right)) return;  // one of the models is a coincidence
+    if (graph_.shape(*left) != graph_.shape(*right)) return;  // the models agree by chance
     step.source = *left;
     step.target = *right;
     graph_.merge(*left, *right, static_cast<EGraph::Reason>(result_.steps.size()));

@@ -1,4 +1,4 @@
-// Grows an e-graph by properties until two terms are known to be equal, or nothing new comes, or a limit is met.
+// Grows an e-graph by properties until given terms are equal, nothing new appears, or a limit is reached.
 #pragma once
 
 #include <functional>
@@ -12,24 +12,24 @@ namespace taso::rules {
 /// One use of a property: source and target of its instance are equal for these operands and attributes.
 struct Step {
   std::size_t property = 0;
-  std::size_t result = 0;  ///< which of the property's results
+  std::size_t result = 0;  ///< index of the property's result
   const PropertyInstance* instance = nullptr;
-  std::vector<TermId> inputs;        ///< what the property's inputs stand for
-  std::vector<FieldCode> variables;  ///< what its variables stand for
+  std::vector<TermId> inputs;        ///< what the property's inputs are bound to
+  std::vector<FieldCode> variables;  ///< what its variables are bound to
   TermId source = 0, target = 0;
   bool operator==(const Step&) const = default;
 };
 
-/// A use that some requirements forbid. `failed` are places in instance->requirements that do not hold in every model.
+/// A use that some requirements forbid. `failed` are indices of instance->requirements that do not hold in every model.
 struct BlockedStep {
-  Step step;  ///< its source and target are not filled in
+  Step step;  ///< source and target are not set
   std::vector<std::size_t> failed;
 };
 
 struct SaturationLimits {
   std::size_t rounds = 8;
   std::size_t terms = 3000;
-  std::size_t matches = 20000;  ///< in all
+  std::size_t matches = 20000;  ///< in total
   bool keep_blocked = false;
 };
 
@@ -46,13 +46,13 @@ using ModelValues = std::array<std::vector<std::int64_t>, sample_count>;
 std::optional<std::vector<std::vector<TermId>>> seed(EGraph& graph, const Instance& instance,
                                                      const ModelValues& models);
 
-/// Stops as soon as `goals` are pairwise equal. `forbidden` are steps that must not be used (their conditions proved
-/// false): property, inputs, variables.
+/// Stops as soon as `goals` are pairwise equal. `is_forbidden` tells which steps must not be used, because their
+/// conditions are proved false.
 Saturation saturate(EGraph& graph, const Properties& properties, std::span<const std::pair<TermId, TermId>> goals,
                     const SaturationLimits& limits = {}, const std::stop_token& stop = {},
                     const std::function<bool(const Step&)>& is_forbidden = {});
 
-/// The polynomials, over the e-graph's unknowns, that the instance's unknowns stand for in a step.
+/// The polynomials, over the e-graph's unknowns, to which the unknowns of a step's instance are bound.
 std::vector<Dim> meanings(const EGraph& graph, const Step& step);
 
 }  // namespace taso::rules

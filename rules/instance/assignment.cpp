@@ -9,13 +9,13 @@
 namespace taso::rules {
 namespace {
 
-// A side without a value is worse than any distance that we count.
+// A side without a value is worse than any distance.
 constexpr std::int64_t undefined = 1000;
 
 std::int64_t clipped(std::int64_t distance) { return std::clamp<std::int64_t>(distance, 1, undefined - 1); }
 
 std::int64_t first_guess(Random& random, std::int64_t least, std::int64_t bound) {
-  // Small, so that evaluation is cheap and people can follow; mostly above 1, where little is true by accident.
+  // Small, so that evaluation is cheap and people can follow; mostly above 1, where little is true by chance.
   static constexpr std::int64_t steps[] = {0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 4};
   static constexpr std::int64_t from_zero[] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 1};
   const std::size_t choice = random.below(std::size(steps));
@@ -23,7 +23,7 @@ std::int64_t first_guess(Random& random, std::int64_t least, std::int64_t bound)
 }
 
 double random_real(Random& random) {
-  // Few binary digits, so that doubles compute exactly with them; both signs, and both sides of 1.
+  // Few binary digits, so that doubles are exact; both signs, and both sides of 1.
   return random.pick<double>({0.5, 0.25, 2, 1.5, 3, 0.125, -1, -0.5, 0.75, 5});
 }
 
@@ -79,7 +79,7 @@ AssignmentSampler::AssignmentSampler(const Instance& instance)
 }
 
 bool AssignmentSampler::admits(std::span<const std::int64_t> unknowns) const {
-  check(unknowns.size() == least_.size(), "a value for each unknown");
+  check(unknowns.size() == least_.size(), "each unknown has a value");
   if (contradictory_) return false;
   for (std::size_t i = 0; i < least_.size(); ++i)
     if (unknowns[i] < least_[i]) return false;
@@ -93,8 +93,8 @@ std::int64_t AssignmentSampler::violation_around(std::size_t unknown, std::span<
   return sum;
 }
 
-// A hypothesis that fails is picked, and one of its unknowns gets the value that leaves the least to mend; now and then
-// any value, to get out of dead ends.
+// Picks a hypothesis that fails, and gives one of its unknowns the value with the smallest violation; now and then any
+// value, to escape dead ends.
 bool AssignmentSampler::repair(std::vector<std::int64_t>& values, Random& random, std::int64_t bound) const {
   const std::size_t steps = 30 + 10 * values.size();
   std::vector<std::size_t> failing;
@@ -121,7 +121,7 @@ bool AssignmentSampler::repair(std::vector<std::int64_t>& values, Random& random
       best_violation = violation;
       best.push_back(value);
     }
-    // Of equally good values a small one, but not always the smallest.
+    // Among equally good values choose a small one, but not always the smallest.
     best.resize(std::min<std::size_t>(best.size(), 3));
     values[unknown] = random.pick(best);
   }

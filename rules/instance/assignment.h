@@ -1,4 +1,5 @@
-// Numbers for the unknowns of an instance: where a rule is tried out, and what shows that its hypotheses can be met.
+// Numbers for the unknowns of an instance: points at which to try a rule, and witnesses that its hypotheses are
+// satisfiable.
 #pragma once
 
 #include <cstdint>
@@ -12,44 +13,44 @@
 
 namespace taso::rules {
 
-/// In the order of Instance::unknowns and Instance::real_variables.
+/// Values in the order of Instance::unknowns and Instance::real_variables.
 struct Assignment {
   std::vector<std::int64_t> unknowns;
   std::vector<double> reals;
   auto operator<=>(const Assignment&) const = default;
 };
 
-/// The place of each unknown in Assignment::unknowns.
+/// The index of each unknown in Assignment::unknowns.
 Places places_of(const Instance& instance);
 
 struct CompiledRequirement {
   CompiledRequirement(const Requirement& requirement, const Places& places);
-  /// False also when a side overflows or divides by what is not positive.
+  /// False also if a side overflows, or divides by a number that is not positive.
   bool holds(std::span<const std::int64_t> values) const;
-  /// How far from holding: 0 if it holds.
+  /// The distance from holding: 0 if it holds.
   std::int64_t violation(std::span<const std::int64_t> values) const;
 
   Requirement::Kind kind;
   CompiledDim left, right;
 };
 
-/// Finds assignments under which all hypotheses of an instance hold, by local search. The instance may go, the
-/// sampler stays usable.
+/// Finds assignments that satisfy all hypotheses of an instance, by local search. The sampler does not refer to the
+/// instance afterwards.
 class AssignmentSampler {
  public:
   explicit AssignmentSampler(const Instance& instance);
 
-  /// Values mostly up to `bound`, beyond it only where the hypotheses ask for it. Nothing if none was found in a
-  /// bounded number of steps, which is no proof that there is none. The same for the same state of `random`.
+  /// Values are mostly up to `bound`, and above it only if the hypotheses need it. Nothing if none was found in a
+  /// bounded number of steps, which does not prove that there is none. Deterministic for a given state of `random`.
   std::optional<Assignment> sample(Random& random, std::int64_t bound = 5) const;
-  /// Up to `count` different ones.
+  /// Up to `count` different assignments.
   std::vector<Assignment> samples(std::size_t count, std::uint64_t seed, std::int64_t bound = 5) const;
   bool admits(std::span<const std::int64_t> unknowns) const;
   const std::vector<std::int64_t>& least() const { return least_; }
 
  private:
   bool repair(std::vector<std::int64_t>& values, Random& random, std::int64_t bound) const;
-  /// Of the hypotheses that mention the unknown.
+  /// The total violation of the hypotheses that mention the unknown.
   std::int64_t violation_around(std::size_t unknown, std::span<const std::int64_t> values) const;
 
   std::vector<std::int64_t> least_;

@@ -1,4 +1,4 @@
-// What a variable of a rule can be chosen from, where it stands for axes.
+// The possible values of a rule's variable that stands for axes.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ using ChoiceDomain = std::vector<std::vector<std::int64_t>>;
 
 ChoiceDomain axes_below(std::size_t rank);
 ChoiceDomain permutations_of(std::size_t rank);
-/// All but the empty one.
+/// All non-empty subsets.
 ChoiceDomain subsets_of(std::size_t rank);
 
 }  // namespace taso::rules

@@ -73,7 +73,7 @@ Concretizer::Concretizer(const Instance& instance) : instance_(instance) {
     std::size_t next = 0;
     for (const NamedField& field : fields_of(prototype(node.op.kind))) {
       if (field.name == "type") continue;
-      check(next < node.op.fields.size(), "a value for each field");
+      check(next < node.op.fields.size(), "each field has a value");
       mine.fields.emplace_back(
           field.name,
           std::visit(Overloaded{[](bool value) -> CompiledField { return value; },
@@ -119,7 +119,7 @@ std::optional<Operator> Concretizer::operator_at(std::size_t node, const Assignm
                               }},
                    field);
     if (!value) return std::nullopt;
-    check(set_field(op, name, *value), "an attribute is of the kind that its operator wants");
+    check(set_field(op, name, *value), "an attribute has the kind that its operator needs");
   }
   return op;
 }
@@ -148,7 +148,7 @@ std::variant<ConcreteInstance, Misfit> Concretizer::at(const Assignment& assignm
       const std::string_view name = ops::name_of(prototype(nodes_[place].kind));
       auto op = operator_at(place, assignment);
       if (!op) return ill_formed(in_target, fmt::format("{}: an attribute has no value", name));
-      // Operators refuse attributes beyond what their products fit in; rules speak of those that they take.
+      // Operators refuse attributes whose products would overflow; rules apply to those that they accept.
       if (is_beyond_limits(*op)) return ill_formed(false, fmt::format("{}: an attribute is too large", name));
       node.op = std::move(*op);
       Shapes operands;

@@ -1,4 +1,4 @@
-// An instance at an assignment: operators with numbers for attributes, which can be evaluated on tensors.
+// An instance at an assignment: operators with numbers as attributes, which can be evaluated on tensors.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace taso::rules {
 /// What is wrong with one side of an instance at an assignment.
 struct Misfit {
   bool in_target = true;
-  std::string reason;  ///< a sentence
+  std::string reason;  ///< one sentence
 };
 
 /// All nodes of an instance at one assignment, with the shapes of their results.
@@ -27,23 +27,23 @@ struct ConcreteInstance {
   std::vector<Extents> inputs;  ///< their shapes
   std::vector<Node> nodes;      ///< those that the results need, operands first; others have no shapes
   std::vector<InstanceValue> source, target;
-  double work = 0;  ///< operations, and elements that are made
+  double work = 0;  ///< operations and elements of results
 };
 
-/// Makes concrete instances of one instance, many times.
+/// Makes concrete instances of one instance, for many assignments.
 class Concretizer {
  public:
   explicit Concretizer(const Instance& instance);
   /// A misfit if an operator refuses its operands, or if the two sides have results of different shapes. The target is
-  /// at fault only if the source is well-formed.
+  /// to blame only if the source is well-formed.
   std::variant<ConcreteInstance, Misfit> at(const Assignment& assignment) const;
-  /// The attributes of one operator, as numbers; nothing if one overflows.
+  /// The operator with its attributes as numbers; nothing if one overflows.
   std::optional<Operator> operator_at(std::size_t node, const Assignment& assignment) const;
   std::optional<Extents> input_at(std::size_t input, const Assignment& assignment) const;
 
  private:
   using CompiledField = std::variant<bool, std::int64_t, CompiledDim, std::size_t, double, std::vector<std::int64_t>,
-                                     std::vector<CompiledDim>>;  // the place of a real variable is a std::size_t
+                                     std::vector<CompiledDim>>;  // a std::size_t is the index of a real variable
   struct CompiledNode {
     std::size_t kind = 0;
     std::vector<std::pair<std::string_view, CompiledField>> fields;

@@ -30,16 +30,16 @@ class Coverage {
     for (const Unknown& unknown : used_.unknowns) known_.add_unknown(unknown.name, unknown.least);
     for (const auto* list : {&used_.hypotheses, &used_.obligations})
       for (const Requirement& requirement : *list)
-        if (!known_.assume(requirement)) return false;  // it is never met: nothing is lost
+        if (!known_.assume(requirement)) return false;  // it never holds, so nothing is lost
     rest_ = known_.rest();
     return assumes_no_more() && has_the_same_operators();
   }
 
  private:
-  /// In the unknowns of `used`, as far as these are free.
+  /// The dimension in the unknowns of `used`, as far as these are free.
   Dim known(const Dim& dim) const {
     Dim original = dim;
-    // What was made up may stand for a quotient of what was made up before it.
+    // A made-up unknown may stand for a quotient of earlier ones.
     for (std::size_t depth = 0; depth <= proved_.made_up.size(); ++depth)
       original = substitute(original, [&](std::string_view name) -> std::optional<Dim> {
         const auto found = proved_.made_up.find(std::string(name));
@@ -113,7 +113,7 @@ class Coverage {
   const Instance& proved_;
   Equations known_{true};
   std::vector<Requirement> rest_;
-  std::set<std::pair<std::size_t, std::size_t>> seen_;  // nodes that were found equal
+  std::set<std::pair<std::size_t, std::size_t>> seen_;  // nodes found equal
 };
 
 }  // namespace
@@ -122,7 +122,7 @@ bool is_covered(const Instance& used, const Instance& proved) {
   try {
     return Coverage(used, proved).holds();
   } catch (const ShapeError&) {
-    return false;  // beyond the numbers that we have
+    return false;  // a number overflows
   }
 }
 

@@ -61,7 +61,7 @@ std::optional<std::int64_t> Equations::least_of(const Dim& dim) const {
       if (!factor.name.empty()) {
         least = least_of(factor.name);
       } else {
-        // A quotient of what is not negative is not negative.
+        // A quotient of non-negative numbers is not negative.
         const auto numerator = least_of(factor.numerator), denominator = least_of(factor.denominator);
         if (numerator && denominator && *numerator >= 0 && *denominator >= 1)
           least = factor.denominator.is_static() ? *numerator / factor.denominator.value() : 0;
@@ -105,13 +105,13 @@ bool Equations::replace(const std::string& name, Dim by) {
   std::vector<Requirement> again = std::move(kept_);
   kept_.clear();
   if (!assume({Kind::at_least, by, least})) return false;
-  // What was too hard before may be easy now.
+  // What could not be solved before may be solvable now.
   return std::all_of(again.begin(), again.end(), [&](const Requirement& r) { return assume(r); });
 }
 
 namespace {
 
-/// N = D * floor(N / D) says that D divides N.
+/// N = D * floor(N / D) means that D divides N.
 std::optional<Requirement> as_divisibility(const Dim& difference) {
   for (const int sign : {1, -1})
     for (const DimTerm& term : terms_of(difference))
@@ -132,7 +132,7 @@ bool Equations::solve_equal(Dim left, Dim right) {
     if (const auto divides = as_divisibility(difference)) return assume(*divides);
   auto terms = terms_of(difference);
   if (solve_ && terms.size() > 1) {
-    // Unknowns of 1 and more that divide every term cancel.
+    // Unknowns that are at least 1 and divide every term cancel.
     for (const DimFactor& factor : std::vector<DimFactor>(terms[0].factors)) {
       if (factor.name.empty() || least_of(factor.name).value_or(0) < 1) continue;
       if (const auto quotient = exact_div(difference, Dim::symbol(factor.name))) difference = *quotient;
@@ -142,7 +142,7 @@ bool Equations::solve_equal(Dim left, Dim right) {
   // A multiple of an unknown is 0 if the unknown is.
   if (solve_ && terms.size() == 1 && terms[0].factors.size() == 1 && !terms[0].factors[0].name.empty())
     terms = terms_of(difference = Dim::symbol(terms[0].factors[0].name));
-  // An unknown that stands by itself in one term, and nowhere else.
+  // An unknown that is a term by itself, and occurs nowhere else.
   std::string best;
   Dim replacement;
   std::size_t best_terms = 0;
@@ -156,7 +156,7 @@ bool Equations::solve_equal(Dim left, Dim right) {
     if (mentions(others, name)) continue;
     const Dim by = term.coefficient > 0 ? Dim(-1) * others : others;
     if (!solve_ && !by.is_static()) continue;
-    // The simplest replacement wins; of two equally simple ones, the unknown that came later goes.
+    // The simplest replacement wins; among equally simple ones, the later unknown is replaced.
     const auto by_terms = terms_of(by);
     std::size_t size = by_terms.size() * 2;
     for (const DimTerm& t : by_terms) size += t.coefficient < 0 ? 1 : 0;
@@ -172,7 +172,7 @@ bool Equations::solve_equal(Dim left, Dim right) {
 
 bool Equations::solve_divides(Dim divisor, Dim dividend) {
   const auto terms = terms_of(dividend);
-  // u + c, where c is a number and the divisor as well (or c is 0): u becomes divisor * q - c.
+  // u + c, where c and the divisor are numbers (or c is 0): u becomes divisor * q - c.
   const bool has_constant = terms.size() == 2 && terms[1].factors.empty();
   if (!solve_ || (terms.size() != 1 && !has_constant) || (has_constant && !divisor.is_static()) ||
       terms[0].coefficient != 1 || terms[0].factors.size() != 1 || terms[0].factors[0].name.empty() ||
@@ -197,7 +197,7 @@ bool Equations::assume(Requirement requirement) {
     return true;
   }
   if (!solve_) {
-    // The requirement stays; a number is put in as well, for broadcasting looks at it.
+    // The requirement stays; a number is also substituted, because broadcasting depends on it.
     if (requirement.kind == Kind::equal) {
       auto terms = terms_of(reduced.left - reduced.right);
       if (!terms.empty() && terms[0].coefficient < 0) terms = terms_of(reduced.right - reduced.left);  // 1 = x as x = 1

@@ -1,4 +1,4 @@
-// Solves what a rule assumes of its unknowns by replacing them, so that equal dimensions become equal polynomials.
+// Solves a rule's assumptions about its unknowns by replacing them, so that equal dimensions become equal polynomials.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 namespace taso::rules {
 
 /// An unknown integer: a dimension of an input ("x.0"), an attribute ("g", or "s.0" for an element of a list), or one
-/// made up to solve a divisibility ("q..1": no rule can have a name like that).
+/// made up to solve a divisibility ("q..1": no name in a rule looks like that).
 struct Unknown {
   std::string name;
   std::int64_t least = 1;  ///< 0 for pads, beginnings of slices and the like
@@ -26,19 +26,19 @@ class Equations {
   explicit Equations(bool solve) : solve_(solve) {}
 
   Dim add_unknown(const std::string& name, std::int64_t least);
-  /// Takes it as given; false if that is a contradiction on the face of it.
+  /// Assumes it; false if that is evidently a contradiction.
   bool assume(Requirement requirement);
   /// The same in free unknowns only.
   Dim reduce(Dim dim) const;
   Requirement reduce(const Requirement& requirement) const;
-  /// Whether it holds by the signs of its terms alone.
+  /// Whether the signs of its terms alone show it.
   bool is_obvious(const Requirement& requirement) const;
 
   std::vector<Unknown> free_unknowns() const;
   const std::map<std::string, Dim, std::less<>>& determined() const { return determined_; }
-  /// What the unknowns that were made up stand for: quotients of unknowns that were there before.
+  /// The meaning of made-up unknowns: quotients of earlier unknowns.
   const std::map<std::string, Dim, std::less<>>& made_up() const { return made_up_; }
-  /// What could not be solved, reduced, without what is obvious and what is said twice.
+  /// The unsolved assumptions, reduced, without obvious and repeated ones.
   std::vector<Requirement> rest() const;
 
  private:

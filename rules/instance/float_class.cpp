@@ -20,12 +20,12 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) { return scramble(scramble
 
 }  // namespace
 
-/// The computation that led to a number, as a hash: operations and the elements that they began with. Numbers with the
+/// The computation that led to a number, as a hash of its operations and the elements it began with. Numbers with the
 /// same trace are the same to the bit.
 struct Trace {
   std::uint64_t hash = 0;
   bool operator==(const Trace&) const = default;
-  /// Adding and multiplying in either order gives the same.
+  /// Sums and products are the same in either order.
   static Trace symmetric(std::uint64_t operation, Trace a, Trace b) {
     return {mixed(operation, mixed(std::min(a.hash, b.hash), std::max(a.hash, b.hash)))};
   }
@@ -55,7 +55,7 @@ struct TraceMath {
   static Trace sqrt_two() { return {13}; }
 };
 
-/// The elements of inputs that a number was computed from, whatever they were multiplied with.
+/// The elements of inputs that a number was computed from, whatever they were multiplied by.
 struct Reach {
   static constexpr std::size_t words = 8, capacity = 64 * words;
   std::array<std::uint64_t, words> elements{};
@@ -88,12 +88,12 @@ struct ReachMath {
   static Reach sqrt_two() { return {}; }
 };
 
-/// A number that leaves its size behind: `largest` is the greatest of all that were computed since it was set.
+/// A number that records magnitudes: `largest` is the largest magnitude computed since it was set.
 struct Watched {
   double value = 0;
   static thread_local double largest;
   static Watched of(double value) {
-    // What is no number counts as too large.
+    // NaN counts as too large.
     largest = std::isnan(value) ? std::numeric_limits<double>::infinity() : std::max(largest, std::abs(value));
     return {value};
   }
@@ -141,10 +141,10 @@ namespace taso::rules {
 
 namespace {
 
-/// Adds up many elements: in which order is up to whoever computes it, and may depend on the sizes.
+/// Whether it adds up many elements: their order is up to the implementation, and may depend on the sizes.
 bool adds_up(const Operator& op) { return traits_of(op).has(Trait::sums); }
 
-/// Makes choices at random: low ranks are as telling as high ones, and smaller.
+/// Chooses at random: low ranks show as much as high ones, and are smaller.
 class AnyChoice : public Chooser {
  public:
   explicit AnyChoice(Random& random) : random_(random) {}
@@ -163,7 +163,7 @@ class AnyChoice : public Chooser {
   Random& random_;
 };
 
-/// Values of all nodes, and which of them each side needs.
+/// The values of the wanted nodes.
 template <class S>
 std::vector<std::vector<Tensor<S>>> values_of(const ConcreteInstance& instance, const std::vector<Tensor<S>>& inputs,
                                               const std::vector<bool>& wanted) {
@@ -191,11 +191,11 @@ std::vector<bool> needed(const ConcreteInstance& instance, const std::vector<Ins
   return nodes;
 }
 
-/// Looks at one rule, at many numbers.
+/// Classifies one rule by evaluating it at many points.
 class Classification {
  public:
   enum class Asked { everything, exactness, overflow, early_overflow };
-  /// Only what is asked has to be right in the result: nothing more is looked at once that is known.
+  /// Only what is asked is right in the result: the evaluation ends once that is known.
   explicit Classification(const Rule& rule, Asked asked = Asked::everything) : rule_(rule), asked_(asked) {}
 
   FloatClass run() {
@@ -210,12 +210,12 @@ class Classification {
         continue;  // a dimension overflows there
       }
     }
-    if (looked_at < least && is_open(result)) {  // choices at random rarely fit together: go through those that do
+    if (looked_at < least && is_open(result)) {  // random choices rarely fit together: enumerate those that do
       const std::vector<Instance> all = instances(rule_);
       for (std::size_t i = 0; i < 4 * enough && looked_at < enough && !all.empty() && is_open(result); ++i)
         if (look_at(all[i * 7 % all.size()], result)) ++looked_at;
     }
-    // What is the same to the bit overflows where it did, whatever else is computed on the way.
+    // A result that is the same to the bit overflows where it did before, whatever else is computed on the way.
     if (result.is_exact) result.may_overflow = result.overflows_early = false;
     return looked_at == 0 ? FloatClass{} : result;
   }
@@ -233,7 +233,7 @@ class Classification {
 
   static constexpr std::size_t most_attempts = 60, least = 3, enough = 8, contents_each = 24;
 
-  /// False if no numbers were found there, or none that are small enough.
+  /// False if no numbers were found there, or only too large ones.
   bool look_at(const Instance& one, FloatClass& result) {
     if (!one.target_fits) return false;
     const auto assignment = AssignmentSampler(one).sample(choices_, 3);
@@ -284,7 +284,7 @@ class Classification {
       if (source[one.source[i].first][one.source[i].second].data !=
           target[one.target[i].first][one.target[i].second].data)
         return false;
-    // What adds up is the same only as a whole.
+    // Operators that add up are the same only as a whole.
     const auto operands = [&](std::size_t place, const auto& values) {
       std::uint64_t hash = 0;
       for (const auto& [operand, output] : one.nodes[place].operands) {
@@ -320,12 +320,12 @@ class Classification {
     return false;
   }
 
-  /// The greatest number that each side computes, with operands of sizes that lie up to 2^exponent apart from 1.
+  /// The largest magnitude that each side computes, with operands of magnitudes between 2^-exponent and 2^exponent.
   std::pair<double, double> largest(const ConcreteInstance& one, const std::vector<bool>& of_source,
                                     const std::vector<bool>& of_target, std::int64_t exponent) {
     std::vector<Tensor<Watched>> inputs;
     double given = 0;
-    std::vector<double> sizes;  // one for each input, or as another has it: sums that cancel are where sizes shrink
+    std::vector<double> sizes;  // one per input; some are equal, because magnitudes shrink where sums cancel
     for (const Extents& extents : one.inputs) {
       const bool as_another = !sizes.empty() && contents_.chance(0.4);
       sizes.push_back(as_another ? contents_.pick(sizes)
@@ -353,11 +353,11 @@ class Classification {
 
   const Rule& rule_;
   Asked asked_;
-  Random choices_{1}, contents_{2};  // apart, so that every question is asked of the same instances
+  Random choices_{1}, contents_{2};  // separate, so that every question sees the same instances
 };
 
-/// Whether the pattern has nothing but sums, products, maxima and movement: with operands of ordinary size it stays far
-/// from float32's limit.
+/// Whether the pattern has only sums, products, maxima and movement: with operands of ordinary size it stays far from
+/// float32's limit.
 bool is_tame(const Pattern& pattern) {
   if (pattern.is_input()) return true;
   return has_trait(pattern.op, Trait::tame) && std::all_of(pattern.operands.begin(), pattern.operands.end(),
@@ -414,7 +414,7 @@ bool is_admitted(const Rule& rule, FloatMode mode, bool in_float16) {
   if (mode == FloatMode::fast) return true;
   const auto all_tame =
       std::all_of(rule.target.begin(), rule.target.end(), [](const PatternPtr& pattern) { return is_tame(*pattern); });
-  // Most need no look.
+  // Most rules need no evaluation.
   if (mode == FloatMode::usual && !in_float16 && all_tame) return true;
   using Asked = Classification::Asked;
   if (mode == FloatMode::strict) return is_admitted(classified(rule, Asked::exactness), mode, in_float16);
@@ -423,7 +423,7 @@ bool is_admitted(const Rule& rule, FloatMode mode, bool in_float16) {
 
 bool is_admitted(const FloatClass& float_class, FloatMode mode, bool in_float16) {
   if (mode == FloatMode::fast) return true;
-  // The same computations of the same elements reach no others.
+  // Equal computations on equal elements spread to no other results.
   if (mode == FloatMode::strict) return float_class.is_exact;
   return !(in_float16 ? float_class.may_overflow : float_class.overflows_early);
 }

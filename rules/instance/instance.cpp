@@ -15,10 +15,10 @@ namespace {
 
 using RequirementKind = Requirement::Kind;
 
-/// Thrown when the choices made so far contradict each other.
+/// Thrown if the choices so far contradict each other.
 struct Contradiction {};
 
-/// Where a variable stands by itself: that says what it is.
+/// An attribute that is just a variable: it determines the variable's kind.
 struct VariableKind {
   std::string_view field;
   SymbolicField sample;
@@ -39,7 +39,7 @@ void collect_names(const Term& term, std::set<std::string>& names) {
   for (const TermPtr& operand : term.operands) collect_names(*operand, names);
 }
 
-/// The inputs whose whole shape, or rank, a term speaks of.
+/// The inputs whose whole shape, or rank, a term mentions.
 void collect_shaped(const Term& term, std::set<std::string>& names) {
   if (term.kind == Term::Kind::call && (term.name == "shape" || term.name == "rank"))
     collect_names(*term.operands[0], names);
@@ -66,7 +66,7 @@ class Builder {
   std::optional<Instance> build() {
     try {
       broadcast_inputs();
-      // Equations between shapes come first: they say which dimensions are 1 to the letter.
+      // Equations between shapes come first: they determine which dimensions are literally 1.
       std::vector<const Condition*> later;
       for (const Condition& condition : conditions_) {
         if (condition.relation == Condition::Relation::broadcast) continue;
@@ -114,7 +114,7 @@ class Builder {
       if (condition.right) collect_shaped(*condition.right, shaped_);
     }
   }
-  /// From a variable by itself, or from the elements of a list.
+  /// Learns from a variable by itself, or from the elements of a list.
   void learn_kinds(const Term& term, const SymbolicFieldName& field) {
     if (term.kind == Term::Kind::variable) learn_kind(term.name, field);
     if (term.kind != Term::Kind::list) return;
@@ -127,7 +127,7 @@ class Builder {
   void learn_kind(const std::string& variable, const SymbolicFieldName& field) {
     const auto [slot, fresh] = kinds_.try_emplace(variable, VariableKind{field.name, field.sample});
     if (slot->second.sample.index() != field.sample.index())
-      throw InputError(fmt::format("rule '{}': variable '{}' stands for '{}' and for '{}', which are not of one kind",
+      throw InputError(fmt::format("rule '{}': variable '{}' stands for '{}' and for '{}', which have different kinds",
                                    rule_.name, variable, slot->second.field, field.name));
   }
 
@@ -154,7 +154,8 @@ class Builder {
       std::vector<std::size_t> ranks;
       for (const std::string& input : condition.inputs) {
         if (shapes_.contains(input)) throw InputError("rule '" + rule_.name + "': an input broadcasts in two groups");
-        // With three inputs and more, missing dimensions are left to dimensions of 1: there are too many cases else.
+        // With three or more inputs, missing dimensions are covered by dimensions of 1: otherwise there are too many
+        // cases.
         const bool same = ranks.size() > 0 && condition.inputs.size() > 2;
         ranks.push_back(same ? chooser_.rank(input, ranks[0], ranks[0])
                              : chooser_.rank(input, is_elementwise() ? 0 : 1, options_.greatest_rank));
@@ -172,7 +173,7 @@ class Builder {
       }
     }
   }
-  /// Which inputs are not 1 there, as bits.
+  /// The set of inputs that are not 1 there, as bits.
   std::size_t broadcast_axis(const std::vector<std::string>& inputs, const std::vector<std::size_t>& ranks,
                              std::size_t greatest, std::size_t axis) {
     std::size_t bits = 0;
@@ -193,12 +194,12 @@ class Builder {
       bits |= std::size_t{1} << i;
       wide.emplace_back(&inputs[i], axis - missing);
     }
-    if (wide.empty()) throw Contradiction{};  // a case of the one in which they are all equal
+    if (wide.empty()) throw Contradiction{};  // a special case of equal dimensions
     for (const auto& [input, place] : wide)
       require({RequirementKind::equal, shapes_[*wide[0].first][wide[0].second], shapes_[*input][place]});
     return bits;
   }
-  /// Nothing in it knows one axis from another.
+  /// Whether nothing in it distinguishes one axis from another.
   bool is_elementwise() const {
     bool result = true;
     const auto look = [&](const Pattern& pattern) {
@@ -214,8 +215,7 @@ class Builder {
     const auto found = values_.find(variable);
     if (found != values_.end()) return reduced(found->second);
     const auto kind = kinds_.find(variable);
-    if (kind == kinds_.end())
-      throw InputError(fmt::format("rule '{}': nothing says what '{}' is", rule_.name, variable));
+    if (kind == kinds_.end()) throw InputError(fmt::format("rule '{}': nothing determines '{}'", rule_.name, variable));
     return values_.emplace(variable, make_value(variable, kind->second, length)).first->second;
   }
 
@@ -272,7 +272,7 @@ class Builder {
     const bool answer = chooser_.is_non_negative(known);
     signs_.emplace(known.text(), answer);
     note_choice(fmt::format("{} {} 0", known.text(), answer ? ">=" : "<"));
-    // A distinction of cases: it is assumed wherever it is made.
+    // A case distinction: the answer is assumed from here on.
     assume(answer ? Requirement{RequirementKind::at_least, known, 0}
                   : Requirement{RequirementKind::at_least, Dim(-1), known});
     return answer;
@@ -280,7 +280,7 @@ class Builder {
 
   // --- Conditions ---
 
-  /// And of axes, which are chosen, at most.
+  /// Whether the condition mentions only inputs and chosen axes.
   bool is_about_inputs(const Condition& condition) const {
     std::set<std::string> names;
     collect_names(*condition.left, names);
@@ -294,7 +294,7 @@ class Builder {
   void assume(const Requirement& requirement) {
     if (!equations_.assume(requirement)) throw Contradiction{};
   }
-  /// In a rule's target, what must hold is to be shown.
+  /// In a rule's target, a requirement is an obligation.
   void require(const Requirement& requirement) {
     if (in_target_ && rule_.kind != Rule::Kind::axiom)
       obligations_.push_back(requirement);
@@ -337,7 +337,7 @@ class Builder {
       throw Contradiction{};
     }
     if (relation == Condition::Relation::not_equal && size != 1)
-      throw InputError(fmt::format("rule '{}': lists are compared with '!='; name the element", rule_.name));
+      throw InputError(fmt::format("rule '{}': '!=' cannot compare lists; name the element", rule_.name));
     for (std::size_t i = 0; i < size; ++i) compare(relation, a[i], b[i]);
   }
   void compare(Condition::Relation relation, Dim a, Dim b) {
@@ -394,8 +394,8 @@ class Builder {
   SymbolicField convert(const Pattern& pattern, const SymbolicFieldName& field, const TermValue& value,
                         std::size_t length) const {
     const auto refuse = [&]() -> SymbolicField {
-      throw InputError(fmt::format("rule '{}': field '{}' of '{}' is given something of another kind", rule_.name,
-                                   field.name, pattern.op));
+      throw InputError(
+          fmt::format("rule '{}': field '{}' of '{}' has a value of another kind", rule_.name, field.name, pattern.op));
     };
     if (std::holds_alternative<bool>(field.sample))
       return std::holds_alternative<bool>(value) ? SymbolicField(std::get<bool>(value)) : refuse();
@@ -409,7 +409,7 @@ class Builder {
     if (std::holds_alternative<Dim>(field.sample)) return as_number(value);
     if (std::holds_alternative<std::vector<std::int64_t>>(field.sample)) {
       std::vector<std::int64_t> integers = as_integers(value);
-      if (field.name == "axes") std::sort(integers.begin(), integers.end());  // their order means nothing
+      if (field.name == "axes") std::sort(integers.begin(), integers.end());  // their order does not matter
       return integers;
     }
     if (std::holds_alternative<Dim>(value)) {
@@ -447,7 +447,7 @@ class Builder {
     return {intern(std::move(node)), pattern.output};
   }
 
-  /// Operands of different ranks broadcast only where the rule speaks of the shape of one of them.
+  /// Operands of different ranks broadcast only if the rule mentions the shape of one of them.
   void refuse_hidden_broadcast(const Pattern& pattern, const Shapes& operands) const {
     if (!is_elementwise_pair(pattern.op) || operands[0].size() == operands[1].size() || broadcasts_) return;
     bool spoken_of = false;
@@ -531,7 +531,7 @@ class Builder {
         instance_.obligations.push_back(known);
     }
     if (rule_.kind == Rule::Kind::axiom || !instance_.target_fits) return;
-    // Where the target can never be well-formed, there is nothing to be proved.
+    // If the target can never be well-formed, there is nothing to prove.
     Equations both = equations_;
     instance_.target_fits = std::all_of(instance_.obligations.begin(), instance_.obligations.end(),
                                         [&](const Requirement& obligation) { return both.assume(obligation); });
@@ -545,12 +545,12 @@ class Builder {
   TermContext context_;
   std::vector<Condition> conditions_;
   std::map<std::string, VariableKind> kinds_;
-  std::set<std::string> factors_;  // inputs of which factors of scalar_mul are made: they may have rank 0
-  std::set<std::string> shaped_;   // inputs whose shape or rank a condition speaks of
+  std::set<std::string> factors_;  // inputs of scalar factors of scalar_mul: they may have rank 0
+  std::set<std::string> shaped_;   // inputs whose shape or rank a condition mentions
   bool broadcasts_ = false;
   std::map<std::string, Shape> shapes_;
   std::map<std::string, TermValue> values_;
-  std::map<std::string, bool> signs_;  // which numbers were taken to be 0 at least
+  std::map<std::string, bool> signs_;  // which numbers were assumed to be at least 0
   std::vector<InstanceNode> nodes_;
   std::vector<InstanceValue> source_, target_;
   std::vector<Requirement> obligations_;

@@ -10,7 +10,7 @@
 namespace taso::rules {
 namespace {
 
-/// Goes through all sequences of choices: each run repeats the last one up to the choice that changes.
+/// Enumerates all sequences of choices: each run repeats the last one up to the choice that changes.
 class EveryChoice : public Chooser {
  public:
   std::size_t rank(const std::string&, std::size_t least, std::size_t greatest) override {
@@ -23,9 +23,9 @@ class EveryChoice : public Chooser {
   bool is_one(const std::string&, std::size_t) override { return choose(2) == 1; }
   bool is_non_negative(const Dim&) override { return choose(2) == 0; }
 
-  /// False when there are no more.
+  /// False if there are no more.
   bool next() {
-    trail_.resize(place_);  // what was not asked for this time
+    trail_.resize(place_);  // drop choices that were not asked for this time
     place_ = 0;
     while (!trail_.empty() && trail_.back().first + 1 == trail_.back().second) trail_.pop_back();
     if (trail_.empty()) return false;
@@ -38,7 +38,7 @@ class EveryChoice : public Chooser {
     if (place_ == trail_.size()) trail_.emplace_back(0, count);
     return trail_[place_++].first;
   }
-  std::vector<std::pair<std::size_t, std::size_t>> trail_;  // (chosen, of how many)
+  std::vector<std::pair<std::size_t, std::size_t>> trail_;  // (chosen, number of choices)
   std::size_t place_ = 0;
 };
 
@@ -46,11 +46,11 @@ class EveryChoice : public Chooser {
 
 namespace {
 
-/// A rule that several inputs of any rank make larger than this is not decided. The largest shipped rule has 617
-/// instances.
+/// A rule with more instances, because several inputs may have any rank, is not decided. The largest shipped rule has
+/// 617 instances.
 constexpr std::size_t most_instances = 10'000, most_choices = 200'000;
 
-/// Random answers; ranks and lengths are often one and the same.
+/// Answers at random; ranks and lengths are often equal.
 class RandomChoice : public Chooser {
  public:
   RandomChoice(Random& random, std::size_t proved) : random_(random), proved_(proved) {}
@@ -112,8 +112,8 @@ InstanceList all_instances(const Rule& rule, const InstanceOptions& options) {
       list.undecided.push_back(undecided.reason);
     }
   } while (choice.next());
-  // Ranks at which the target fits for no axis, permutation or switch are not those that the rule speaks of. Where it
-  // fits for some of these, the others are counterexamples.
+  // The rule does not cover ranks at which the target fits for no axis, permutation or switch. If it fits for some of
+  // these, the others are counterexamples.
   const auto ranks = [](const Instance& one) {
     std::vector<std::size_t> all;
     for (std::size_t i = 0; i < one.inputs.size(); ++i) all.push_back(one.nodes[i].shapes[0].size());

@@ -103,7 +103,7 @@ const SymbolicField& field(const SymbolicOperator& op, std::string_view name) {
   const auto& names = symbolic_fields(op.kind);
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i].name == name) return op.fields.at(i);
-  check(false, "an operator has the field that is asked for");
+  check(false, "an operator has the requested field");
   return op.fields.front();
 }
 

@@ -10,7 +10,7 @@
 namespace taso::rules {
 namespace {
 
-/// Far beyond any rank.
+/// Far above any rank.
 constexpr std::int64_t longest_list = 64;
 
 [[noreturn]] void misuse(const std::string& message) { throw InputError(message); }
@@ -93,14 +93,14 @@ class Evaluation {
     for (std::size_t i = 0; i < size.size(); ++i) {
       const Dim windows = quotient(size[i] + stride[i] - 1, stride[i]);
       const Dim total = non_negative_part((windows - 1) * stride[i] + kernel[i] - size[i]);
-      begins.push_back(floor_div(total + 1, 2));  // the larger half comes first, as in the kernels of such files
+      begins.push_back(floor_div(total + 1, 2));  // the larger half comes first, as in TASO's kernels
       ends.push_back(total - begins.back());
     }
     begins.insert(begins.end(), ends.begin(), ends.end());
     return begins;
   }
 
-  /// The one place at which it stands. Numbers of different forms may be equal, so that each place is to be decided.
+  /// The one index at which it occurs. Numbers of different forms may be equal, so every index must be decided.
   Dim position(const std::vector<Dim>& list, const Dim& wanted) const {
     std::optional<std::size_t> place;
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -108,8 +108,7 @@ class Evaluation {
       const bool is_decided = is_there || (list[i].is_static() && wanted.is_static()) ||
                               (context_.differ && context_.differ(list[i], wanted));
       if (!is_decided || (is_there && place))
-        throw Undecided{
-            fmt::format("{} stands at more than one place of {}, or may do so", wanted.text(), ops::text_of(list))};
+        throw Undecided{fmt::format("{} occurs more than once in {}, or may", wanted.text(), ops::text_of(list))};
       if (is_there) place = i;
     }
     if (!place) throw NoValue{};
@@ -222,12 +221,12 @@ TermValue evaluate(const Term& term, const TermContext& context, std::size_t len
 
 Dim as_number(const TermValue& value) {
   if (const auto* number = std::get_if<Dim>(&value)) return *number;
-  misuse("a list or a truth value stands where an integer must");
+  misuse("a list or a truth value where an integer is needed");
 }
 
 std::vector<Dim> as_list(const TermValue& value) {
   if (const auto* list = std::get_if<std::vector<Dim>>(&value)) return *list;
-  misuse("an integer or a truth value stands where a list must");
+  misuse("an integer or a truth value where a list is needed");
 }
 
 std::int64_t as_integer(const TermValue& value) {

@@ -1,4 +1,4 @@
-// What a term denotes once ranks and variables are known.
+// The value of a term once ranks and variables are known.
 #pragma once
 
 #include <functional>
@@ -18,31 +18,31 @@ using TermValue = std::variant<Dim, std::vector<Dim>, RealAttribute, bool>;
 struct TermContext {
   /// The shape of an input.
   std::function<Shape(const std::string& input)> shape;
-  /// The value of an attribute variable; `length` is how long it should be if it is a list, 0 for "not known".
+  /// The value of an attribute variable; `length` is the expected length if it is a list, 0 if that is unknown.
   std::function<TermValue(const std::string& variable, std::size_t length)> variable;
-  /// Decides whether a number is 0 at least (same() takes the greater of a number and 0).
+  /// Decides whether a number is at least 0 (same() takes the maximum of a number and 0).
   std::function<bool(const Dim& number)> is_non_negative;
-  /// Whether two numbers are different for all values of their unknowns.
+  /// Whether two numbers differ for all values of their unknowns.
   std::function<bool(const Dim& left, const Dim& right)> differ;
-  /// Notes what must hold for the term to mean anything (divisors are positive).
+  /// Records what must hold for the term to have a meaning (divisors are positive).
   std::function<void(const Requirement& requirement)> require;
 };
 
-/// The term has no meaning here: an index beyond a list, lists of different lengths. The instance does not exist.
+/// The term has no value here: an index beyond a list, lists of different lengths. The instance does not exist.
 struct NoValue {};
 
-/// What the term means depends on numbers that are not known here, or is beyond the numbers that we have. Such an
-/// instance may exist: it is never proved, and a rule is never used there.
+/// The value of the term depends on numbers that are unknown here, or overflows. Such an instance may exist: it is
+/// never proved, and the rule is never used there.
 struct Undecided {
   std::string reason;
 };
 
-/// Throws NoValue, Undecided, and InputError for what can never be right (a list where a number must stand).
+/// Throws NoValue, Undecided, and InputError for what can never be right (a list in place of a number).
 TermValue evaluate(const Term& term, const TermContext& context, std::size_t length = 0);
 
 Dim as_number(const TermValue& value);
 std::vector<Dim> as_list(const TermValue& value);
-/// Throws Undecided unless it is a number that is known.
+/// Throws Undecided unless it is a known number.
 std::int64_t as_integer(const TermValue& value);
 std::vector<std::int64_t> as_integers(const TermValue& value);
 

@@ -18,7 +18,7 @@ constexpr std::size_t digits_in_name = 10;
 
 using Names = std::map<std::string, std::string>;
 
-// More results than this are taken in the order that they have: there would be too many others.
+// More results than this keep their order: there would be too many permutations.
 constexpr std::size_t most_results_permuted = 6;
 
 std::string letter(std::string_view letters, std::size_t number) {
@@ -26,7 +26,8 @@ std::string letter(std::string_view letters, std::size_t number) {
   return fmt::format("{}{}", letters[0], number + 1);
 }
 
-// Variables in the order in which patterns bind them. What stands inside a term does not count: terms are sorted later.
+// Names variables in the order in which patterns bind them. Variables inside terms do not count: terms are sorted
+// later.
 void name_variables(const Pattern& pattern, Names& names) {
   const auto name = [&](const Term& term) {
     if (term.kind == Term::Kind::variable) names.insert({term.name, letter("abcdefghijklmnopqrs", names.size())});
@@ -39,7 +40,7 @@ void name_variables(const Pattern& pattern, Names& names) {
   for (const PatternPtr& operand : pattern.operands) name_variables(*operand, names);
 }
 
-// The operands of a chain of one operator that may be taken in any order.
+// The operands of a chain of one operator that may be in any order.
 void flatten(const TermPtr& term, const std::string& function, std::vector<TermPtr>& parts) {
   if (term->kind == Term::Kind::call && term->name == function)
     for (const TermPtr& operand : term->operands) flatten(operand, function, parts);
@@ -47,7 +48,7 @@ void flatten(const TermPtr& term, const std::string& function, std::vector<TermP
     parts.push_back(term);
 }
 
-// The numbers of a chain made one; nothing if that overflows.
+// The numbers of a chain combined; nothing if that overflows.
 std::optional<std::int64_t> combined(const std::string& function, const std::vector<TermPtr>& numbers) {
   std::int64_t value = function == "+" ? 0 : 1;
   for (const TermPtr& number : numbers)
@@ -57,7 +58,7 @@ std::optional<std::int64_t> combined(const std::string& function, const std::vec
   return value;
 }
 
-// Sums and products in the order of their texts, with one number at most, which comes last.
+// Sums and products in the order of their texts, with at most one number, which comes last.
 TermPtr sorted_chain(const std::string& function, const std::vector<TermPtr>& operands) {
   std::vector<TermPtr> parts, numbers;
   for (const TermPtr& operand : operands) flatten(operand, function, parts);
@@ -96,7 +97,7 @@ TermPtr rewritten(const TermPtr& term, const Names& names) {
 // Whether the operator would be the same without the attribute.
 bool says_nothing(const FieldSignature& field, const Term& term) {
   if (must_be_given(field.name)) return false;
-  // These are made of as many as are needed; a list would say how many.
+  // These repeat as often as needed; a list would fix their length.
   if (field.name == "strides" || field.name == "dilations" || field.name == "pads")
     return term.kind == Term::Kind::integer && term.integer == (field.name == "pads" ? 0 : 1);
   switch (field.kind) {
@@ -108,7 +109,7 @@ bool says_nothing(const FieldSignature& field, const Term& term) {
   return false;
 }
 
-// `functions` is for the function variables of a law.
+// `functions` maps the function variables of a law.
 PatternPtr rewritten(const Pattern& pattern, const Names& inputs, const Names& names, const Names& functions) {
   auto result = std::make_shared<Pattern>();
   if (pattern.is_input()) {
@@ -145,7 +146,7 @@ std::optional<Condition> rewritten(const Condition& condition, const Names& inpu
   result.right = rewritten(condition.right, names);
   const bool symmetric = result.relation == Relation::equal || result.relation == Relation::not_equal;
   if (symmetric && text_of(*result.right) < text_of(*result.left)) std::swap(result.left, result.right);
-  // Integers: less than 3 is at most 2.
+  // For integers, less than 3 is at most 2.
   if (result.relation == Relation::less) {
     std::int64_t number = 0;
     if (result.left->kind == Term::Kind::integer && !__builtin_add_overflow(result.left->integer, 1, &number)) {
@@ -162,7 +163,7 @@ std::optional<Condition> rewritten(const Condition& condition, const Names& inpu
   return result;
 }
 
-// With the sides and results as they stand.
+// Keeps the order of sides and results.
 Rule renamed(const Rule& rule) {
   Names inputs, names;
   for (const std::string& input : rule.inputs()) inputs.insert({input, letter("xyzwvut", inputs.size())});

@@ -1,4 +1,5 @@
-// When two rules are the same: one form for all ways to write a rule, and a hash of it that is the same everywhere.
+// Decides when two rules are the same: a canonical form for all ways to write a rule, and a hash of it that is the same
+// on every machine.
 #pragma once
 
 #include <string>
@@ -10,23 +11,22 @@ namespace taso::rules {
 
 enum class ResultOrder {
   kept,  ///< the first result of one is the first of the other
-  any,   ///< the results may be listed in any order, the same on both sides
+  any,   ///< the results may be in any order, the same on both sides
 };
 
-/// Inputs are x, y, z, w, … and variables a, b, c, … in the order of their first use; conditions are sorted, without
-/// those that are true on the face of it; sums and products are sorted; attributes that say what would hold without
-/// them are left out. Of an axiom, and of what is said both ways, the side comes first whose text does. Name, `by`,
-/// comments and place are dropped; a rule is a candidate again.
+/// Inputs are x, y, z, w, … and variables a, b, c, … in the order of their first use. Conditions are sorted, without
+/// those that are evidently true; sums and products are sorted; attributes that equal their defaults are left out. For
+/// an axiom or a rule in both directions, the side whose text comes first is the source. Name, `by`, comments and place
+/// are dropped; a rule becomes a candidate.
 Rule canonical(const Rule& rule, ResultOrder order = ResultOrder::kept);
 
 /// The statement of canonical(rule) on one line.
 std::string canonical_text(const Rule& rule, ResultOrder order = ResultOrder::kept);
-/// What tells the rule from all others, under whatever names: 32 hexadecimal digits.
+/// The identity of the rule under any names: 32 hexadecimal digits.
 std::string content_hash(const Rule& rule, ResultOrder order = ResultOrder::kept);
 bool equal_up_to_renaming(const Rule& a, const Rule& b, ResultOrder order = ResultOrder::kept);
 
-/// A name for a rule that has none: its operators, then a part of its hash, so that it is found under the same name
-/// again.
+/// A name for an unnamed rule: its operators and part of its hash, so that it has the same name whenever it is found.
 std::string generated_name(const Rule& rule);
 /// Whether a name looks like one of those.
 bool is_generated_name(std::string_view name);

@@ -14,7 +14,7 @@ std::vector<FunctionClass> make_classes() {
   std::vector<FunctionClass> classes{
       {"unary", Trait::element_wise, 1, "any function of one element", false, {}},
       {"binary", Trait::element_wise, 2, "any function of two elements", false, {}},
-      {"total", Trait::element_wise, 0, "a function that has a value everywhere", true, {}},
+      {"total", Trait::element_wise, 0, "a function that is defined everywhere", true, {}},
       {"keeps_zero", Trait::keeps_zero, 0, "f(0) = 0", false, {}},
       {"rising", Trait::rising, 1, "f(max(x, y)) = max(f(x), f(y))", false, {}},
       {"linear", Trait::linear, 2, "f(x, y) = a x + b y", false, {}},
@@ -31,7 +31,7 @@ std::vector<FunctionClass> make_classes() {
   return classes;
 }
 
-// The operators of all classes of the variable.
+// The operators that belong to all classes of the variable.
 std::vector<const Signature*> operators_of(const FunctionVariable& variable) {
   std::vector<const Signature*> members;
   bool first = true;
@@ -58,7 +58,7 @@ void collect_names(const Term& term, std::set<std::string>& names) {
   for (const TermPtr& operand : term.operands) collect_names(*operand, names);
 }
 
-// Inputs and variables: what an attribute's variable must not be called.
+// Inputs and variables: names that an attribute's variable must not have.
 std::set<std::string> names_in(const Rule& law) {
   std::set<std::string> names;
   const auto look = [&](const Pattern& pattern) {
@@ -142,7 +142,7 @@ std::vector<const FunctionClass*> classes_of(const FunctionVariable& variable) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(" & ", begin), text.size());
     const FunctionClass* known = class_named(text.substr(begin, end - begin));
-    check(known != nullptr, "the parser lets known classes through only");
+    check(known != nullptr, "the parser accepts only known classes");
     classes.push_back(known);
     begin = end + 3;
   }
@@ -206,7 +206,7 @@ Rule with_members(const Rule& law, const std::vector<const Signature*>& members)
 }
 
 std::vector<Rule> expanded(const Rule& rule) {
-  // One variable after the other: the last one's members come closest together.
+  // One variable after the other: the members of the last variable are adjacent.
   std::vector<std::vector<const Signature*>> choices{{}};
   for (const FunctionVariable& variable : rule.functions) {
     std::vector<std::vector<const Signature*>> more;

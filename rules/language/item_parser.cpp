@@ -20,10 +20,10 @@
 namespace taso::rules {
 namespace {
 
-/// Numbers as operands of one rule.
+/// The number of operands of a rule that are numbers.
 constexpr std::size_t most_numbers = 8;
 
-/// One item. Its parts remember where they stand until it has been checked.
+/// Parses one item. Remembers where its parts are in the text until it has been checked.
 class ItemParser {
  public:
   explicit ItemParser(RuleWords& words)
@@ -86,7 +86,7 @@ class ItemParser {
   std::string rule_name(std::string_view what, SourceRange* place) {
     const Token name = words_.expect_name(what);
     if (!is_rule_name(name.text))
-      fail(name.range(), fmt::format("'{}' is a word of the language, not {}", excerpt(name.text), what));
+      fail(name.range(), fmt::format("'{}' is a keyword, not {}", excerpt(name.text), what));
     if (place) *place = name.range();
     return std::string(name.text);
   }
@@ -113,18 +113,19 @@ class ItemParser {
       variable.of += (variable.of.empty() ? "" : " & ") + std::string(known->name);
     } while (words_.accept("&"));
     auto signature = common_signature(variable);
-    if (!signature) fail({begin, words_.last_end()}, "no operator is of all these classes");
+    if (!signature) fail({begin, words_.last_end()}, "no operator belongs to all these classes");
     if (('-' + rule.name + '-').find('-' + variable.name + '-') == std::string::npos)
-      fail(rule.place,
-           fmt::format("a law for {0} has '{0}' as a part of its name, like '{0}-of-concat', where the names "
-                       "of its members stand",
-                       variable.name));
+      fail(
+          rule.place,
+          fmt::format("the name of a law for {0} must contain '{0}', like '{0}-of-concat', to be replaced by the names "
+                      "of its members",
+                      variable.name));
     functions_.emplace_back(variable.name, std::move(*signature));
     functions_.back().second.name = function_classes_.emplace_back(variable.of);
     return variable;
   }
 
-  // Of an operator, or of a function variable: what all members have.
+  // The signature of an operator, or of a function variable: what all members have in common.
   const Signature* known_signature(std::string_view name) const {
     for (const auto& [variable, signature] : functions_)
       if (variable == name) return &signature;
@@ -171,7 +172,7 @@ class ItemParser {
     return result;
   }
 
-  // A number as an operand. What it is a tensor of follows from the operand beside it, see with_constants.
+  // A number as an operand. Its shape follows from the other operand, see with_constants.
   PatternPtr number() {
     const std::size_t begin = words_.peek().offset;
     auto result = std::make_shared<Pattern>(constant(terms_.real()));
@@ -186,7 +187,7 @@ class ItemParser {
     return result;
   }
 
-  // The variables that are numbers.
+  // Collects the variables that are numbers.
   void find_numbers(const std::vector<PatternPtr>& patterns) {
     for (const PatternPtr& pattern : patterns) {
       const Signature* signature = pattern->is_input() ? nullptr : known_signature(pattern->op);
@@ -205,7 +206,7 @@ class ItemParser {
   // there is no tensor beside it.
   PatternPtr with_constants(const PatternPtr& pattern, bool alone) {
     if (alone && is_constant(*pattern) && !pattern->is_input())
-      fail(pattern_places_.at(pattern.get()), "a number stands beside a tensor, in a function of two: add(x, 1)");
+      fail(pattern_places_.at(pattern.get()), "a number needs a tensor beside it, in a function of two: add(x, 1)");
     if (pattern->is_input()) return pattern;
     auto result = std::make_shared<Pattern>(*pattern);
     const bool has_two = pattern->operands.size() == 2 && is_binary(pattern->op);
@@ -215,8 +216,8 @@ class ItemParser {
     for (std::size_t i = 0; i < 2 && has_two; ++i) {
       const PatternPtr &operand = pattern->operands[i], &other = pattern->operands[1 - i];
       if (!is_constant(*operand)) continue;
-      if (is_constant(*other)) fail(pattern_places_.at(other.get()), "one of two operands is a tensor, not a number");
-      // Each copies the operand beside it, so that numbers within one another double the rule.
+      if (is_constant(*other)) fail(pattern_places_.at(other.get()), "one of the two operands must be a tensor");
+      // Each number copies the operand beside it, so nested numbers double the rule.
       if (++count_of_numbers_ > most_numbers)
         fail(pattern_places_.at(operand.get()), fmt::format("a rule has at most {} numbers as operands", most_numbers));
       auto filled = std::make_shared<Pattern>(*operand);
@@ -253,7 +254,7 @@ class ItemParser {
     result->output = word.text == "first" ? 0 : 1;
     pattern_places_[result.get()] = range;
     picked_.insert(result.get());
-    kept_.push_back(whole);  // or its address, by which places are found, might be used again
+    kept_.push_back(whole);  // otherwise its address, which is a key of the places, might be reused
     return result;
   }
 
@@ -267,8 +268,7 @@ class ItemParser {
   std::string checked_name(const Token& word, std::string_view what) const {
     if (word.text.find('.') != std::string_view::npos)
       fail(word.range(), fmt::format("the name of {} has no '.'", what));
-    if (is_keyword(word.text))
-      fail(word.range(), fmt::format("'{}' is a word of the language, not {}", word.text, what));
+    if (is_keyword(word.text)) fail(word.range(), fmt::format("'{}' is a keyword, not {}", word.text, what));
     if (signature_of(word.text)) fail(word.range(), fmt::format("'{}' is an operator, not {}", word.text, what));
     if (known_signature(word.text))
       fail(word.range(), fmt::format("'{}' is a function of this law, not {}", word.text, what));
@@ -384,8 +384,8 @@ class ItemParser {
   std::vector<SourceRange> condition_places_;
   std::set<const Pattern*> picked_;  // by first() or second()
   std::vector<PatternPtr> kept_;
-  std::vector<std::pair<std::string, Signature>> functions_;  // of `for`
-  std::deque<std::string> function_classes_;                  // as the signatures call them
+  std::vector<std::pair<std::string, Signature>> functions_;  // declared by `for`
+  std::deque<std::string> function_classes_;                  // owns the names in these signatures
   std::set<std::string> numbers_;                             // variables that are whole real attributes
   std::size_t count_of_numbers_ = 0;                          // as operands
 };

@@ -1,4 +1,4 @@
-// Reads one item of a rule file: an axiom, a rule or a candidate.
+// Parses one item of a rule file: an axiom, a rule or a candidate.
 #pragma once
 
 #include "rules/language/rule.h"
@@ -6,7 +6,7 @@
 
 namespace taso::rules {
 
-/// Reads up to the end of the item. Throws InputError that points at the mistake.
+/// Reads to the end of the item. Throws InputError that points at the mistake.
 Rule parse_item(RuleWords& words);
 
 }  // namespace taso::rules

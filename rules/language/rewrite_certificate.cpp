@@ -51,7 +51,7 @@ Json json_of(const RewriteStep& step) {
   return json;
 }
 
-/// One element to a line.
+/// One element per line.
 template <class T>
 std::string lines_of(const std::vector<T>& list) {
   if (list.empty()) return "[]";
@@ -62,11 +62,11 @@ std::string lines_of(const std::vector<T>& list) {
 
 // --- Reading ---
 
-/// Where in a certificate something is: put into words only where it is wrong, for there are millions of places.
+/// The path of an element in a certificate. It becomes text only in an error, because there are millions of elements.
 struct Where {
   std::string_view key;           ///< of an object; empty for an element of a list
-  std::size_t index = 0;          ///< of a list
-  const Where* around = nullptr;  ///< what it is part of
+  std::size_t index = 0;          ///< in a list
+  const Where* around = nullptr;  ///< the element that contains it
 
   std::string text() const {
     const std::string outside = around == nullptr ? "" : around->text();
@@ -80,25 +80,25 @@ struct Where {
 }
 
 std::uint64_t number(const Json& json, const Where& where) {
-  if (!json.is_number_unsigned()) fail(where, "a whole number is needed");
+  if (!json.is_number_unsigned()) fail(where, "expected an integer");
   return json.get<std::uint64_t>();
 }
 
 std::int64_t signed_number(const Json& json, const Where& where) {
   if (!json.is_number_integer() ||
       (json.is_number_unsigned() && json.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()))
-    fail(where, "a whole number is needed");
+    fail(where, "expected an integer");
   return json.get<std::int64_t>();
 }
 
 std::string text(const Json& json, const Where& where) {
-  if (!json.is_string()) fail(where, "a text is needed");
+  if (!json.is_string()) fail(where, "expected a string");
   return json.get<std::string>();
 }
 
 template <class T, class Read>
 std::vector<T> list(const Json& json, const Where& where, Read&& read) {
-  if (!json.is_array()) fail(where, "a list is needed");
+  if (!json.is_array()) fail(where, "expected a list");
   std::vector<T> result;
   result.reserve(json.size());
   for (const Json& element : json) result.push_back(read(element, Where{"", result.size(), &where}));
@@ -107,24 +107,24 @@ std::vector<T> list(const Json& json, const Where& where, Read&& read) {
 
 /// An object that has exactly these fields.
 const Json& object(const Json& json, const Where& where, std::initializer_list<std::string_view> fields) {
-  if (!json.is_object()) fail(where, "an object is needed");
+  if (!json.is_object()) fail(where, "expected an object");
   for (const std::string_view field : fields)
     if (!json.contains(field)) fail(where, fmt::format("'{}' is missing", field));
   for (const auto& [key, value] : json.items())
     if (std::find(fields.begin(), fields.end(), key) == fields.end())
-      fail(where, fmt::format("nobody knows a field '{}'", key));
+      fail(where, fmt::format("unknown field '{}'", key));
   return json;
 }
 
-/// A list of exactly so many.
+/// A list of exactly that length.
 const Json& tuple(const Json& json, const Where& where, std::size_t size) {
-  if (!json.is_array() || json.size() != size) fail(where, fmt::format("a list of {} is needed", size));
+  if (!json.is_array() || json.size() != size) fail(where, fmt::format("expected a list of {}", size));
   return json;
 }
 
 template <class T, class Read>
 std::vector<std::pair<std::string, T>> dictionary(const Json& json, const Where& where, Read&& read) {
-  if (!json.is_object()) fail(where, "an object is needed");
+  if (!json.is_object()) fail(where, "expected an object");
   std::vector<std::pair<std::string, T>> result;
   for (const auto& [key, value] : json.items()) result.emplace_back(key, read(value, Where{key, 0, &where}));
   return result;
@@ -160,7 +160,7 @@ CleanupStep cleanup_of(const Json& json, const Where& where) {
   return {text(json[0], where), text(json[1], where)};
 }
 
-/// Refuses what the library would let pass: a key that is there twice, brackets without end.
+/// Refuses what the library accepts: repeated keys, deep nesting.
 Json parse(const std::string& bytes) {
   std::vector<std::set<std::string>> keys;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
@@ -168,7 +168,7 @@ Json parse(const std::string& bytes) {
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-      throw InputError(fmt::format("not a certificate: '{}' is there twice", parsed.get<std::string>()));
+      throw InputError(fmt::format("not a certificate: '{}' occurs twice", parsed.get<std::string>()));
     return true;
   };
   try {
@@ -180,7 +180,7 @@ Json parse(const std::string& bytes) {
   }
 }
 
-/// What print() begins with, up to where texts differ.
+/// The fixed parts of the beginning of print()'s text.
 constexpr std::string_view heads[] = {"{\n  \"schema_version\": ", ",\n  \"version\": \"",
                                       "\",\n  \"input\": \"",      "\",\n  \"output\": \"",
                                       "\",\n  \"rules\": \"",      "\",\n  \"disabled_passes\": ["};

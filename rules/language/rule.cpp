@@ -16,7 +16,7 @@ bool same(const std::vector<std::shared_ptr<const T>>& a, const std::vector<std:
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return same(x, y); });
 }
 
-// Patterns may share parts: each is looked at once.
+// Patterns may share parts: each is visited once.
 void collect(const Pattern& pattern, std::set<const Pattern*>& seen, std::vector<std::string>& names) {
   if (!seen.insert(&pattern).second) return;
   if (pattern.is_input() && std::find(names.begin(), names.end(), pattern.input) == names.end())

@@ -1,4 +1,4 @@
-// Reads rule files: the version, comments, and items, which rules/language/item_parser.h reads.
+// Parses rule files: the version, comments, and items (rules/language/item_parser.h).
 #include <algorithm>
 #include <unordered_map>
 
@@ -39,8 +39,7 @@ std::string version_line(RuleWords& words) {
   return std::string(version.text);
 }
 
-// What stands between items: blocks of comments, of which the last belongs to the next item if no empty line parts
-// them.
+// The blocks of comments between items. The last block belongs to the next item if no empty line separates them.
 std::vector<std::string> blocks_before(const RuleWords& words, std::size_t begin, std::size_t end, bool item_follows,
                                        RuleFile& file) {
   const std::string_view text = words.source().text();
@@ -63,7 +62,7 @@ std::vector<std::string> blocks_before(const RuleWords& words, std::size_t begin
   return block;
 }
 
-// The end of the line at which the last word stands, where a comment may follow it.
+// The end of the line of the last word, where a comment may follow.
 std::size_t line_end(const RuleWords& words) {
   return std::min(words.source().text().find('\n', words.last_end()), words.source().text().size());
 }

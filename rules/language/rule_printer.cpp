@@ -14,7 +14,7 @@ namespace taso::rules {
 namespace {
 
 constexpr std::size_t widest_line = 120;
-// However deep an expression is, its lines begin no further to the right.
+// Lines of a deep expression begin no further to the right.
 constexpr std::size_t widest_indent = 40;
 
 template <class Range, class Text>
@@ -27,12 +27,12 @@ std::string joined(const Range& range, Text text) {
   return result;
 }
 
-// The numbers that a rule may write as operands: variables that it has in other places, too. Null: none, nor literals.
+// The variables that a rule may write as operands, because they also occur elsewhere. Null: none, and no literals.
 using Numbers = std::set<std::string>;
 
 std::string text_of(const Pattern& pattern, const Numbers* numbers);
 
-// Whether the operand is a number beside the other: clipped to it from both sides.
+// The number, if the operand is a number beside the other operand: the latter, clipped to it from both sides.
 const Term* number_beside(const Pattern& pattern, std::size_t operand) {
   const auto& members = class_named("binary")->members;
   const bool is_binary =
@@ -46,7 +46,7 @@ const Term* number_beside(const Pattern& pattern, std::size_t operand) {
   return is_number && low == high ? &low : nullptr;
 }
 
-// Of numbers as operands this does not look at the number.
+// Skips the numbers of operands that are numbers.
 void collect_numbers(const std::vector<PatternPtr>& patterns, Numbers& numbers) {
   for (const PatternPtr& pattern : patterns) {
     for (const auto& [name, term] : pattern->attributes)
@@ -118,15 +118,15 @@ std::string text_of(const std::vector<PatternPtr>& side, const Numbers* numbers)
   return text;
 }
 
-// A place in a line at which it may go on in the next: behind a comma or before an operator.
+// A place where a line may be broken: after a comma or before an operator.
 struct Break {
   std::size_t at = 0;     ///< of the space
-  std::size_t depth = 0;  ///< how much it tears apart: the deeper in brackets, the more
+  std::size_t depth = 0;  ///< how bad the break is: the deeper in brackets, the worse
 };
 
 std::vector<Break> breaks_of(std::string_view text) {
   std::vector<Break> breaks;
-  // Operands come apart before attributes, and commas before operators.
+  // Break between operands rather than attributes, and at commas rather than operators.
   constexpr std::size_t in_parentheses = 2, in_brackets = 3;
   std::size_t depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -143,8 +143,8 @@ std::vector<Break> breaks_of(std::string_view text) {
   return breaks;
 }
 
-// Breaks text[begin, end) in the outermost brackets that have a place for it, as rarely as possible there; what is
-// still too long is broken further inside.
+// Breaks text[begin, end) in the outermost brackets that allow it, as rarely as possible there; parts that are still
+// too long are broken further inside.
 void wrap(std::string_view text, std::span<const Break> breaks, std::size_t begin, std::size_t end, std::size_t column,
           std::size_t indent, std::string& result) {
   std::size_t depth = SIZE_MAX;
@@ -178,7 +178,7 @@ void wrap(std::string_view text, std::span<const Break> breaks, std::size_t begi
     }
     const auto first = std::find_if(breaks.begin(), breaks.end(), [&](const Break& b) { return b.at >= from; });
     const auto past = std::find_if(first, breaks.end(), [&](const Break& b) { return b.at >= cut; });
-    // Breaks of this depth that lie between are worse than those further inside only where the part fits.
+    // Further inside, breaks of this depth are no longer considered.
     std::vector<Break> inner;
     std::copy_if(first, past, std::back_inserter(inner), [&](const Break& b) { return b.depth != depth; });
     wrap(text, inner, from, cut, start, std::min(indent + 2, widest_indent), result);
@@ -186,7 +186,7 @@ void wrap(std::string_view text, std::span<const Break> breaks, std::size_t begi
   }
 }
 
-// A line of an item, with its indentation.
+// Adds a line of an item, with its indentation.
 void add_lines(std::size_t indent, std::string_view text, std::string& result) {
   result += std::string(indent, ' ');
   wrap(text, breaks_of(text), 0, text.size(), indent, indent + 4, result);

@@ -1,4 +1,4 @@
-// How large a rule is.
+// The size of a rule.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace taso::rules {
 
-/// How many operators the larger side has, counted as often as they stand there: so a special case in which operands
-/// are equal is no smaller than the law behind it. Two results of one operator count once.
+/// The number of operators of the larger side, counted as often as they occur: so a special case with equal operands is
+/// not smaller than its law. Two results of one operator count once.
 std::size_t size_of(const Rule& rule);
 
 }  // namespace taso::rules

@@ -9,7 +9,7 @@
 namespace taso::rules {
 namespace {
 
-// How many bytes the code point takes; 0 if it is none.
+// The number of bytes of the code point; 0 if it is invalid.
 std::size_t code_point(std::string_view text) {
   const auto byte = [&](std::size_t i) -> unsigned { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
@@ -19,7 +19,7 @@ std::size_t code_point(std::string_view text) {
   for (std::size_t i = 1; i < size; ++i)
     if ((byte(i) & 0xc0u) != 0x80u) return 0;
   const unsigned second = byte(1);
-  // Forms that are too long, halves of surrogates, and what lies beyond the last code point.
+  // Overlong forms, surrogates, and numbers beyond the last code point.
   if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) || (lead == 0xf0 && second < 0x90) ||
       (lead == 0xf4 && second > 0x8f))
     return 0;
@@ -33,10 +33,10 @@ const Source& checked(const Source& source) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const std::size_t size = code_point(text.substr(i));
     const SourceRange range{i, i + 1};
-    if (size == 0) source.fail(range, fmt::format("a rule file is UTF-8, and byte 0x{:02x} is not", byte));
+    if (size == 0) source.fail(range, fmt::format("a rule file must be UTF-8: invalid byte 0x{:02x}", byte));
     if ((byte < 0x20 && text[i] != '\n' && text[i] != '\r' && text[i] != '\t') || byte == 0x7f)
       source.fail(range, fmt::format("control character 0x{:02x} in a rule file", byte));
-    if (size > 1 && !in_comment) source.fail({i, i + size}, "only comments may hold letters beyond ASCII");
+    if (size > 1 && !in_comment) source.fail({i, i + size}, "only comments may contain characters beyond ASCII");
     if (text[i] == '#') in_comment = true;
     if (text[i] == '\n') in_comment = false;
     i += size;
@@ -97,7 +97,7 @@ bool RuleWords::begin_item() {
 std::vector<RuleComment> RuleWords::comments(std::size_t begin, std::size_t end) const {
   std::vector<RuleComment> found;
   const std::string_view text = source().text();
-  // No word of the language holds a '#'.
+  // No word of the language contains a '#'.
   for (std::size_t at = text.find('#', begin); at < end; at = text.find('#', found.back().range.end)) {
     const std::size_t line_end = std::min(text.find('\n', at), text.size());
     std::string_view body = text.substr(at + 1, line_end - at - 1);

@@ -1,5 +1,5 @@
-// The words of a rule file, item by item. An item is a line that begins at its left edge with all indented lines below
-// it; where its lines end does not matter.
+// The words of a rule file, item by item. An item is a line that begins at the left edge with all indented lines below
+// it; line breaks in it do not matter.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace taso::rules {
 
-/// A comment, without '#' and the space behind it.
+/// A comment, without '#' and the following space.
 struct RuleComment {
   SourceRange range;  ///< from '#' to the end of the line
   std::string text;
@@ -22,11 +22,11 @@ class RuleWords {
   explicit RuleWords(const Source& source);
 
   const Source& source() const { return lexer_.source(); }
-  /// The next word of the item; of kind `end` behind its last.
+  /// The next word of the item; of kind `end` after its last one.
   const Token& peek() const { return token_; }
   bool at_end() const { return token_.kind == Token::Kind::end; }
   Token next();
-  /// A name that may hold '-'; `what` is what was expected, if there is none.
+  /// A name that may contain '-'; `what` is for the message if there is none.
   Token expect_name(std::string_view what);
   bool accept(std::string_view symbol);
   bool accept_word(std::string_view word);
@@ -34,7 +34,7 @@ class RuleWords {
   /// Where the last word ended.
   std::size_t last_end() const { return last_end_; }
 
-  /// Goes on to the next item when the words of one are used up; false at the end of the file.
+  /// Moves to the next item when all words of one are read; false at the end of the file.
   bool begin_item();
   std::vector<RuleComment> comments(std::size_t begin, std::size_t end) const;
 
@@ -44,7 +44,7 @@ class RuleWords {
 
  private:
   Token moved(const Token& token);
-  Lexer lexer_;  // at the next word that is no end of a line, of this item or the next
+  Lexer lexer_;  // at the next word, of this item or the next, that is not a line end
   Token token_;
   std::size_t last_end_ = 0;
 };

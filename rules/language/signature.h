@@ -1,4 +1,4 @@
-// What rules may say of an operator: its operands, results and attributes, looked up once.
+// What a rule needs to know about an operator: its operands, results and attributes, looked up once.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace taso::rules {
 
-/// What a term or an attribute is.
+/// The kind of a term or an attribute.
 enum class ValueKind { integer, list, boolean, real };
 std::string_view text_of(ValueKind kind);  ///< "an integer"
 
@@ -28,7 +28,7 @@ struct Signature {
   const FieldSignature* field(std::string_view field_name) const;
 };
 
-/// Whether patterns must give the field, for what it is by default means nothing.
+/// Whether patterns must give the field, because its default means nothing.
 bool must_be_given(std::string_view field);
 
 std::span<const Signature> signatures();

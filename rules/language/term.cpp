@@ -16,32 +16,32 @@ constexpr std::array functions{
     TermFunction{"-", 2, "a - b"},
     TermFunction{"*", 2, "a * b"},
     TermFunction{"/", 2, "a / b, rounded down"},
-    TermFunction{"%", 2, "what a / b leaves"},
+    TermFunction{"%", 2, "the remainder of a / b"},
     TermFunction{"++", 2, "the elements of a, then those of b"},
     TermFunction{"[]", 2, "p[i], an element of a list, counted from 0"},
     TermFunction{"dim", 2, "dim(x, i): a dimension of an input"},
-    TermFunction{"rank", 1, "rank(x): how many dimensions an input has"},
+    TermFunction{"rank", 1, "rank(x): the number of dimensions of an input"},
     TermFunction{"shape", 1, "shape(x): all dimensions of an input"},
     TermFunction{"spatial", 1, "spatial(x): the dimensions of an input without its first two"},
     TermFunction{"begins", 1, "begins(p): the first half of a list"},
     TermFunction{"ends", 1, "ends(p): the second half of a list"},
-    TermFunction{"product", 1, "product(l): of the elements"},
-    TermFunction{"sum", 1, "sum(l): of the elements"},
-    TermFunction{"repeat", 2, "repeat(v, n): v, n times over"},
+    TermFunction{"product", 1, "product(l): the product of the elements"},
+    TermFunction{"sum", 1, "sum(l): the sum of the elements"},
+    TermFunction{"repeat", 2, "repeat(v, n): v, n times"},
     TermFunction{"inverse", 1, "inverse(p): the permutation that undoes p"},
     TermFunction{"compose", 2, "compose(p, q): the list whose element i is p[q[i]]"},
     TermFunction{"permuted", 2, "permuted(l, p): the list whose element i is l[p[i]]"},
-    TermFunction{"position", 2, "position(l, v): where v stands in l"},
-    TermFunction{"without", 2, "without(l, axes): l less the elements at these places"},
-    TermFunction{"replaced", 3, "replaced(l, i, v): l with v at place i"},
-    TermFunction{"inserted", 3, "inserted(l, i, v): l with v put in before place i"},
+    TermFunction{"position", 2, "position(l, v): the index of v in l"},
+    TermFunction{"without", 2, "without(l, axes): l without the elements at these indices"},
+    TermFunction{"replaced", 3, "replaced(l, i, v): l with v at index i"},
+    TermFunction{"inserted", 3, "inserted(l, i, v): l with v inserted before index i"},
     TermFunction{"swap_last", 1, "swap_last(n): the permutation of n axes that exchanges the last two"},
-    TermFunction{"same", 3, "same(size, kernel, stride): the pads that make a window's results as many as its steps"},
+    TermFunction{"same", 3, "same(size, kernel, stride): the pads for ceil(size / stride) windows"},
 };
 
 TermPtr make(Term term) { return std::make_shared<const Term>(std::move(term)); }
 
-// How tightly the outermost part of a term holds together.
+// The precedence of the outermost part of a term.
 constexpr int loosest = 0, tightest = 4;
 int binding_of(const Term& term) {
   if (term.kind == Term::Kind::integer && term.integer < 0) return 3;
@@ -64,7 +64,7 @@ void print_all(const std::vector<TermPtr>& terms, std::string& text) {
 
 void print_call(const Term& term, std::string& text) {
   const int binding = binding_of(term);
-  if (binding < tightest) {  // to the left first: a - b - c is (a - b) - c
+  if (binding < tightest) {  // left-associative: a - b - c is (a - b) - c
     print(*term.operands[0], binding, text);
     text += ' ' + term.name + ' ';
     print(*term.operands[1], binding + 1, text);
@@ -118,7 +118,7 @@ TermPtr list_term(std::vector<TermPtr> elements) { return make({Term::Kind::list
 TermPtr call_term(std::string function, std::vector<TermPtr> operands) {
   const auto* const known =
       std::find_if(functions.begin(), functions.end(), [&](const TermFunction& f) { return f.name == function; });
-  check(known != functions.end() && known->operands == operands.size(), "a call is of a function of the list");
+  check(known != functions.end() && known->operands == operands.size(), "a call names a function of the list");
   return make({Term::Kind::call, 0, 0, std::move(function), std::move(operands)});
 }
 

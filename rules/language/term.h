@@ -1,4 +1,4 @@
-// Terms of the rule language: what stands in the brackets of an operator and in `where` conditions.
+// Terms of the rule language: the attributes of operators and the operands of `where` conditions.
 //
 // A term denotes an integer, a list of integers, a real number or a truth value. Arithmetic works element by element on
 // lists and repeats a single integer as often as the other side needs. The functions are listed in `term_functions`.
@@ -51,7 +51,7 @@ TermPtr variable_term(std::string name);
 TermPtr list_term(std::vector<TermPtr> elements);
 TermPtr call_term(std::string function, std::vector<TermPtr> operands);
 
-/// As it stands in a rule file, with the fewest parentheses.
+/// The text in a rule file, with the fewest parentheses.
 std::string text_of(const Term& term);
 
 }  // namespace taso::rules

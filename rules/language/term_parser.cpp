@@ -128,7 +128,7 @@ TermParser::Nested TermParser::primary(std::size_t depth) {
   const Token word = words_.peek();
   if (word.kind == Token::Kind::integer) return integer(word.offset, false);
   if (word.kind == Token::Kind::decimal)
-    fail(word.range(), "a decimal number stands only by itself, where an operator takes one");
+    fail(word.range(), "a decimal number must stand by itself, where an operator takes one");
   if (words_.accept("(")) {
     Nested inside = joined(depth + 1);
     words_.expect(")", "after a term");

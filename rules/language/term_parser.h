@@ -1,4 +1,4 @@
-// Reads the terms of rules: attributes, dimensions and what conditions compare. The grammar is in rules/README.md.
+// Parses the terms of rules: attributes, dimensions and the operands of conditions. The grammar is in rules/README.md.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace taso::rules {
 
-/// Deeper than anything sensible; shallow enough for any stack.
+/// Deeper than anything sensible, but shallow enough for any stack.
 inline constexpr std::size_t deepest_nesting = 200;
 
-/// Whether a name is a word of the language.
+/// Whether a name is a keyword of the language.
 bool is_keyword(std::string_view name);
 /// Whether a name is a function in terms, such as `dim`.
 bool is_term_function(std::string_view name);
@@ -26,15 +26,15 @@ std::string count_of(std::size_t number, std::string_view what);
 
 class TermParser {
  public:
-  /// `variable` gives the name of a variable that stands at a word; it throws if the word cannot be one.
+  /// `variable` gives the name of a variable at a word; it throws if the word cannot be one.
   TermParser(RuleWords& words, std::function<std::string(const Token&)> variable)
       : words_(words), variable_(std::move(variable)) {}
 
   TermPtr term() { return joined(0).term; }
-  /// A number where an operator takes a real: nothing is computed with those.
+  /// A number where an operator takes a real: there is no arithmetic on these.
   TermPtr real();
 
-  /// Where a term stands that was read, or is noted with note().
+  /// Where a term is in the text that was read, or recorded with note().
   SourceRange place_of(const Term* term) const { return places_.at(term); }
   void note(const TermPtr& term, SourceRange place) { places_[term.get()] = place; }
 
@@ -47,7 +47,7 @@ class TermParser {
   [[noreturn]] void fail(SourceRange range, std::string_view message) const { words_.fail(range, message); }
   Nested keep(Nested nested, std::size_t begin);
   Nested call(std::string_view function, std::vector<Nested> operands, std::size_t begin);
-  /// Operators of one strength, to the left first.
+  /// Left-associative operators of equal precedence.
   Nested chain(std::initializer_list<std::string_view> symbols, const std::function<Nested()>& operand);
   Nested joined(std::size_t depth);
   Nested sum(std::size_t depth);

@@ -24,7 +24,7 @@ ValueKind kind_of_field(const Rule& rule, const Pattern& pattern, const std::str
   return field->kind;
 }
 
-// Either side of an axiom may be the source of the other; of the others, it is the left side that binds names.
+// Either side of an axiom may be the source; in other rules, the left side binds names.
 class Checker {
  public:
   explicit Checker(const Rule& rule, bool backwards = false) : rule_(rule), backwards_(backwards) {}
@@ -46,7 +46,7 @@ class Checker {
  private:
   struct Variable {
     ValueKind kind = ValueKind::integer;
-    bool bound = false;  // it is the whole of an attribute, or an element of a list that is
+    bool bound = false;  // whether it is a whole attribute, or an element of a list that is
   };
 
   [[noreturn]] static void fail(const Term& term, std::string message) {
@@ -74,7 +74,7 @@ class Checker {
            fmt::format("'{}' is {} here and {} elsewhere", term.name, text_of(kind), text_of(place->second.kind)));
   }
 
-  // A function is one thing throughout: as many operands, and attributes everywhere or nowhere.
+  // A function is used consistently: with the same number of operands, and with attributes everywhere or nowhere.
   void bind_function(const Pattern& pattern, bool binds) {
     const FunctionUse use = *use_of(rule_, pattern.op);
     if (pattern.operands.size() != use.operands)
@@ -82,7 +82,7 @@ class Checker {
           fmt::format("'{}' has {} operands here and {} elsewhere", pattern.op, pattern.operands.size(), use.operands),
           nullptr, &pattern, nullptr};
     if (pattern.attributes.empty() == use.has_attributes)
-      throw Flaw{fmt::format("'{}' has attributes here or elsewhere, and not everywhere: it brings its own along only "
+      throw Flaw{fmt::format("'{}' must have attributes everywhere or nowhere: it has its own only "
                              "where none are given",
                              pattern.op),
                  nullptr, &pattern, nullptr};
@@ -112,7 +112,8 @@ class Checker {
 
   void visit_real(const Term& term, const std::string& field) const {
     if (term.kind == Term::Kind::variable) return need_variable(term);
-    if (term.kind != Term::Kind::real) fail(term, fmt::format("{} is a number or a variable, nothing computed", field));
+    if (term.kind != Term::Kind::real)
+      fail(term, fmt::format("{} must be a number or a variable, not an expression", field));
   }
 
   void need_input(const std::string& name, const Term* term, const Pattern* pattern, const Condition* condition) const {
@@ -130,19 +131,19 @@ class Checker {
   void need_variable(const Term& term) const {
     const auto place = variables_.find(term.name);
     if (inputs_.contains(term.name))
-      fail(term, fmt::format("'{}' is an input; it may stand in dim, rank, shape and spatial only", term.name));
+      fail(term, fmt::format("'{}' is an input; only dim, rank, shape and spatial take inputs", term.name));
     if (place == variables_.end())
-      fail(term, fmt::format("variable '{}' is not bound: it is no attribute's whole value", term.name));
+      fail(term, fmt::format("variable '{}' is not bound: it is not the whole value of an attribute", term.name));
     if (!place->second.bound)
-      fail(term, fmt::format("variable '{}' is not bound: it is no attribute's whole value on the {} side", term.name,
-                             side()));
+      fail(term, fmt::format("variable '{}' is not bound: it is not the whole value of an attribute on the {} side",
+                             term.name, side()));
   }
 
   ValueKind kind_of(const Term& term) const {
     switch (term.kind) {
       case Term::Kind::integer: return ValueKind::integer;
       case Term::Kind::boolean: return ValueKind::boolean;
-      case Term::Kind::real: fail(term, "a decimal number stands only where an operator takes one");
+      case Term::Kind::real: fail(term, "a decimal number is only allowed where an operator takes one");
       case Term::Kind::variable: need_variable(term); return variables_.at(term.name).kind;
       case Term::Kind::list:
         for (const TermPtr& element : term.operands) need(*element, ValueKind::integer, "an element of a list");
@@ -187,7 +188,7 @@ class Checker {
       for (const TermPtr& part : term.operands) need(*part, ValueKind::integer, who);
       return ValueKind::list;
     }
-    // All the others take a list first.
+    // All others take a list first.
     need(operand(0), ValueKind::list, who);
     if (name == "without")
       need_number(operand(1), who);
@@ -209,15 +210,15 @@ class Checker {
       const ValueKind left = kind_of(*condition.left), right = kind_of(*condition.right);
       if (left == ValueKind::boolean && right == ValueKind::boolean) return;
     }
-    need_number(*condition.left, "what a condition compares");
-    if (condition.right) need_number(*condition.right, "what a condition compares");
+    need_number(*condition.left, "an operand of a condition");
+    if (condition.right) need_number(*condition.right, "an operand of a condition");
   }
 
   /// The side that binds.
   std::string_view side() const { return backwards_ ? "right" : "left"; }
 
   const Rule& rule_;
-  const bool backwards_;                // `<=>`, read from the right
+  const bool backwards_;                            // `<=>`, read from the right
   std::map<std::string, bool> inputs_, functions_;  // whether it is bound
   std::map<std::string, Variable> variables_;
 };

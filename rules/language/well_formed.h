@@ -1,5 +1,5 @@
-// What must be true of a rule before anything is asked of its shapes: terms of the right kind, every variable bound, as
-// many results on one side as on the other.
+// Checks a rule before shapes are considered: terms have the right kind, every variable is bound, and both sides have
+// equally many results.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace taso::rules {
 
-/// What is wrong, and at which part of the rule.
+/// A mistake, and the part of the rule that has it.
 struct Flaw {
   std::string message;
   const Term* term = nullptr;

@@ -15,7 +15,7 @@ namespace {
 
 using Pairs = TasoTerms::Pairs;
 
-// The names of numbers that a file leaves open, one of each kind in a rule: where TASO says nothing, all are the same.
+// Names for numbers that a file leaves open, one of each kind per rule: where TASO says nothing, all are the same.
 constexpr std::string_view stride_variable = "s", pads_variable = "p", kernel_variable = "k", order_variable = "r";
 
 constexpr std::int32_t spatial_rank = 4;  // TASO's images have two spatial dimensions
@@ -31,7 +31,7 @@ PatternPtr pattern_of(std::string op, std::vector<std::pair<std::string, TermPtr
   return result;
 }
 
-/// The rule leaves open what a rule here has to say.
+/// The rule leaves open what a rule here must state.
 struct CannotBeStated {
   std::string reason;
 };
@@ -64,7 +64,7 @@ class Translator {
   }
 
  private:
-  using Patterns = std::vector<std::vector<PatternPtr>>;  // of each operator, of each result
+  using Patterns = std::vector<std::vector<PatternPtr>>;  // for each operator and result
 
   [[noreturn]] void fail(const std::string& message) const {
     throw InputError(fmt::format("{}: rule {}: {}", file_.name(), number_, message));
@@ -75,9 +75,9 @@ class Translator {
     return place == op.parameters.end() ? std::nullopt : std::optional(place->second);
   }
 
-  // --- Inputs, and what is known of their ranks ---
+  // --- Inputs and their ranks ---
 
-  // Weights are w, v, u, …, all others x, y, z, …
+  // Names weights w, v, u, …, and all others x, y, z, …
   void name_inputs() {
     std::set<TasoValue> weights, others, seen;
     std::vector<TasoValue> order;
@@ -105,10 +105,10 @@ class Translator {
 
   void learn_rank(TasoValue input, std::int32_t rank) {
     if (ranks_.insert({input, rank}).first->second != rank)
-      fail(fmt::format("an operand would have to have rank {} and rank {}", ranks_.at(input), rank));
+      fail(fmt::format("an operand would need both rank {} and rank {}", ranks_.at(input), rank));
   }
 
-  // From operators that name a rank, and from there to all operands that have the same, as TASO takes it.
+  // Takes ranks from operators that name them, and from there to all operands of the same rank, as in TASO.
   void collect_ranks() {
     for (const auto* side : {&rule_.source, &rule_.target})
       for (const TasoOperator& op : *side) {
@@ -136,7 +136,7 @@ class Translator {
     }
   }
 
-  // Inputs that have one rank wherever the source is well-formed; one of them speaks for all.
+  // Groups inputs that have the same rank wherever the source is well-formed; one of them represents the group.
   void tie_ranks() {
     for (const auto& [input, name] : inputs_) speaker_[input] = input;
     const TasoTerms terms(rule_.source, inputs_);
@@ -148,7 +148,7 @@ class Translator {
         for (auto& [other, speaker] : speaker_)
           if (speaker == from) speaker = to;
       }
-      // Kernels are lists, and as long as there are spatial dimensions.
+      // Kernels are lists with one element per spatial dimension.
       if (parameter(rule_.source[i], TasoKey::kernel_height))
         rank_said_.merge(terms.same_rank({static_cast<std::int32_t>(i), 0}, Pairs::included));
     }
@@ -178,7 +178,7 @@ class Translator {
     }
     const auto& results = patterns[static_cast<std::size_t>(value.op)];
     if (results.empty())
-      throw CannotBeStated{fmt::format("nothing says how large the constant is that is operator {}", value.op)};
+      throw CannotBeStated{fmt::format("nothing determines the size of the constant that is operator {}", value.op)};
     return results[static_cast<std::size_t>(value.output)];
   }
 
@@ -230,11 +230,11 @@ class Translator {
       seen.insert(*place);
     }
     if (*digits < 0 || rest != 0 || seen.size() != result.size())
-      fail(fmt::format("{} is no permutation of {} axes", *digits, *rank));
+      fail(fmt::format("{} is not a permutation of {} axes", *digits, *rank));
     return result;
   }
 
-  // A constant's size follows from the other operand of what uses it first.
+  // A constant's size follows from the other operand of its first user.
   void settle_constants(const std::vector<TasoOperator>& operators, const TasoOperator& user, TasoTerms& terms,
                         Patterns& patterns) {
     for (std::size_t i = 0; i < user.inputs.size() && user.inputs.size() == 2; ++i) {
@@ -252,7 +252,7 @@ class Translator {
     auto& result = patterns[static_cast<std::size_t>(constant.op)];
     const bool kernel = op.type == TasoType::identity_kernel || op.type == TasoType::pooling_kernel;
     const bool convolves = user.type == TasoType::conv && place == 1;
-    if (op.type == TasoType::transpose) {  // of a constant: as large as that
+    if (op.type == TasoType::transpose) {  // the transpose of a constant has its size
       settle(operators, op.inputs[0], user, other, place, terms, patterns);
       if (!patterns[static_cast<std::size_t>(op.inputs[0].op)].empty())
         add(operators, constant.op, terms, false, patterns);
@@ -278,7 +278,7 @@ class Translator {
     std::vector<PatternPtr> operands;
     for (const TasoValue& input : op.inputs) {
       const bool open = !input.is_input() && patterns[static_cast<std::size_t>(input.op)].empty();
-      if (open && op.type == TasoType::transpose) return;  // it comes when its constant is settled
+      if (open && op.type == TasoType::transpose) return;  // it follows when its constant is settled
       operands.push_back(pattern(input, patterns));
     }
     TasoAttributes& given = terms.attributes.at(place);
@@ -318,7 +318,7 @@ class Translator {
     return *mode == 1 ? nullptr : call_term("same", {terms.spatial(op.inputs[0]), given.kernel, given.strides});
   }
 
-  // A stride of 1 is not said.
+  // A stride of 1 is omitted.
   static TermPtr said(const TermPtr& strides) {
     return strides->kind == Term::Kind::integer && strides->integer == 1 ? nullptr : strides;
   }
@@ -339,8 +339,9 @@ class Translator {
                                     std::move(operands)));
   }
 
-  // TASO's groups are what the channels of the operands imply: nothing else says how many there are. On the left side
-  // they are a variable, which shapes then determine; on the right side that variable where the channels are the same.
+  // TASO's groups are those that the channels of the operands imply: nothing else determines their number. On the left
+  // side they are a variable, which shapes then determine; on the right side that variable if the channels are the
+  // same.
   TermPtr groups(const TasoOperator& op, const TasoTerms& terms, bool is_source) {
     if (const auto number = parameter(op, TasoKey::groups)) {
       if (*number < 1) fail("groups are not positive");
@@ -356,7 +357,7 @@ class Translator {
     return groups_[key] = variable_term(number < 2 ? std::string(1, "gh"[number]) : fmt::format("g{}", number + 1));
   }
 
-  // With the first of those inputs that have equal shapes because the source adds or multiplies them.
+  // Replaces inputs by the first input of equal shape, where the source adds or multiplies them.
   TermPtr equalised(const TermPtr& term) const {
     if (term->kind == Term::Kind::variable) return variable_term(equal_shape(term->name));
     Term result = *term;
@@ -414,7 +415,7 @@ class Translator {
   std::int32_t axis_of(const TasoOperator& op) const {
     const auto axis = parameter(op, TasoKey::axis);
     if (!axis || *axis < 0 || *axis >= parameter(op, TasoKey::rank).value_or(8))
-      fail("no axis to work along");
+      fail("the axis is missing or out of range");
     return *axis;
   }
 
@@ -427,12 +428,12 @@ class Translator {
 
   std::vector<PatternPtr> split(const TasoOperator& op, TasoAttributes& given, const TasoTerms& terms, bool is_source,
                                 const std::vector<PatternPtr>& operands) {
-    if (parameter(op, TasoKey::outputs).value_or(2) != 2) fail("a split into other than two parts");
+    if (parameter(op, TasoKey::outputs).value_or(2) != 2) fail("a split must have two parts");
     const std::int32_t axis = axis_of(op);
     given.cut = terms.joint(op.inputs[0], axis);
     if (!given.cut) {
       const std::string name = fmt::format("c{}", axis);
-      if (!is_source && !cuts_.contains(name)) throw CannotBeStated{"no concat says where the split cuts"};
+      if (!is_source && !cuts_.contains(name)) throw CannotBeStated{"no concat determines where the split cuts"};
       if (is_source) cuts_.insert(name);
       given.cut = variable_term(name);
     }
@@ -450,7 +451,7 @@ class Translator {
                       std::move(operands));
   }
 
-  // To the kernel that is given, or to that of a second operand.
+  // To the given kernel, or to that of a second operand.
   PatternPtr enlarge(const TasoOperator& op, TasoAttributes& given, const TasoTerms& terms,
                      const std::vector<PatternPtr>& operands) const {
     if (!given.kernel && operands.size() == 2) given.kernel = terms.spatial(op.inputs[1]);

@@ -12,8 +12,8 @@
 namespace taso::rules {
 namespace {
 
-// TASO itself writes three. Shared operators are written out each time that they are used: what that makes of a hostile
-// file must stay in proportion to its length.
+// TASO itself writes three. Shared operators are written at each use: the size of the text must stay in proportion to
+// the length of a hostile file.
 constexpr std::size_t most_operators = 16;
 constexpr std::size_t most_operators_written = 100;
 
@@ -89,19 +89,18 @@ class Reader {
 
   TasoOperator operation(const message::Operator& message, std::size_t place) const {
     if (place >= most_operators) fail(fmt::format("more than {} operators on a side", most_operators));
-    if (!message.has_type()) fail("an operator without a type");
+    if (!message.has_type()) fail("an operator has no type");
     TasoOperator result;
     result.type = type(message.type());
     for (const message::Operand& one : message.operands()) result.inputs.push_back(operand(one, place));
     for (const message::Parameter& one : message.parameters()) {
-      if (!one.has_key() || !one.has_value()) fail("a parameter without key or value");
+      if (!one.has_key() || !one.has_value()) fail("a parameter has no key or no value");
       if (!result.parameters.insert({static_cast<TasoKey>(one.key()), one.value()}).second)
         fail(fmt::format("parameter {} is given twice", one.key()));
     }
     const TypeRow& row = types[static_cast<std::size_t>(result.type)];
     const auto inputs = static_cast<int>(std::min<std::size_t>(result.inputs.size(), 1000));
-    if (inputs < row.min_inputs || inputs > row.max_inputs)
-      fail(fmt::format("{} with {} operands", row.name, inputs));
+    if (inputs < row.min_inputs || inputs > row.max_inputs) fail(fmt::format("{} with {} operands", row.name, inputs));
     return result;
   }
 
@@ -114,7 +113,7 @@ class Reader {
   }
 
   TasoValue operand(const message::Operand& message, std::size_t place) const {
-    if (!message.has_operator_number()) fail("an operand that names no operator");
+    if (!message.has_operator_number()) fail("an operand does not name an operator");
     const TasoValue result{message.operator_number(), message.result()};
     if (result.op >= 0 && static_cast<std::size_t>(result.op) >= place)
       fail(fmt::format("operand {} of operator {} does not come before it", result.op, place));
@@ -122,7 +121,7 @@ class Reader {
   }
 
   std::pair<TasoValue, TasoValue> result(const message::Result& message, const TasoRule& rule) const {
-    if (!message.has_source_operator() || !message.has_target_operator()) fail("a result that is not on both sides");
+    if (!message.has_source_operator() || !message.has_target_operator()) fail("a result is not on both sides");
     const std::pair values{TasoValue{message.source_operator(), message.source_result()},
                            TasoValue{message.target_operator(), message.target_result()}};
     for (const auto& [value, side] : {std::pair{values.first, &rule.source}, {values.second, &rule.target}})
@@ -142,11 +141,10 @@ class Reader {
       std::size_t sum = 1;
       for (const TasoValue& input : op.inputs)
         if (!input.is_input()) sum += written[static_cast<std::size_t>(input.op)];
-      if (sum > most_operators_written) fail("it is too long to be written out");
+      if (sum > most_operators_written) fail("its text is too long");
       written.push_back(sum);
       for (const TasoValue& input : op.inputs)
-        if (!exists(input, side))
-          fail(fmt::format("there is no result {} of operator {}", input.output, input.op));
+        if (!exists(input, side)) fail(fmt::format("there is no result {} of operator {}", input.output, input.op));
     }
   }
 

@@ -1,4 +1,4 @@
-// The messages of TASO's rule files, as they stand there.
+// The messages of TASO's rule files, unchanged.
 #pragma once
 
 #include <cstdint>
@@ -62,12 +62,12 @@ struct TasoOperator {
 };
 
 struct TasoRule {
-  std::vector<TasoOperator> source, target;  ///< operands come before what uses them
+  std::vector<TasoOperator> source, target;  ///< operands come before their users
   std::vector<std::pair<TasoValue, TasoValue>> results;
 };
 
-/// Throws InputError. What it returns is safe to walk: operators are known, operands exist, and a side written out as
-/// text is not endless.
+/// Throws InputError. The result is safe to traverse: operators are known, operands exist, and the text of a side is of
+/// bounded size.
 std::vector<TasoRule> read_taso_messages(const Source& bytes);
 
 }  // namespace taso::rules

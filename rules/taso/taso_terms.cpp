@@ -14,7 +14,7 @@ bool is_integer(const TermPtr& term, std::int64_t value) {
   return term->kind == Term::Kind::integer && term->integer == value;
 }
 
-// How many windows there are: rounded up with same padding, else those that fit.
+// The number of windows: rounded up with same padding, otherwise those that fit.
 TermPtr windows(const TermPtr& size, const TermPtr& kernel, const TermPtr& stride, bool same_padding) {
   if (same_padding) {
     if (is_integer(stride, 1)) return size;

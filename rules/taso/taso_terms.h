@@ -1,4 +1,4 @@
-// Dimensions of the values of a TASO rule, as terms over its inputs: SAME padding, groups and cuts follow from them.
+// Dimensions of the values of a TASO rule, as terms over its inputs: same padding, groups and cuts follow from them.
 #pragma once
 
 #include <map>
@@ -12,26 +12,26 @@
 
 namespace taso::rules {
 
-/// What is known of an operator's attributes when its operands are; null where it has none of them.
+/// The attributes of an operator whose operands are known; null for those that it does not have.
 struct TasoAttributes {
   TermPtr kernel, strides, cut;
   std::vector<std::int32_t> permutation;  ///< empty: unknown
   bool same_padding = false;
-  /// Of a constant: its size, channels, or shape, which follow from where it is used.
+  /// For a constant: its size, channels, or shape, which follow from its use.
   TermPtr extent;
 };
 
-/// Thrown where a dimension does not follow from the inputs'.
+/// Thrown if a dimension does not follow from the inputs'.
 struct NoTerm {};
 
-/// One side of a rule. `attributes` has an entry for each operator that has been looked at, all operands among them.
+/// One side of a rule. `attributes` has an entry for each operator processed so far, including all operands.
 class TasoTerms {
  public:
   TasoTerms(const std::vector<TasoOperator>& side, const std::map<TasoValue, std::string>& inputs)
       : side_(side), inputs_(inputs) {}
 
   std::map<std::int32_t, TasoAttributes> attributes;
-  std::map<TasoValue, std::int32_t> ranks;  ///< of inputs, where they are known
+  std::map<TasoValue, std::int32_t> ranks;  ///< of inputs, if known
 
   TermPtr dim(TasoValue value, std::int32_t axis) const;
   TermPtr last_dim(TasoValue value, std::int32_t from_the_end) const;
@@ -41,8 +41,8 @@ class TasoTerms {
   /// none.
   TermPtr joint(TasoValue value, std::int32_t axis) const;
   enum class Pairs {
-    included,  ///< as TASO has it, all operands of add, mul and matmul have one rank
-    left_out,  ///< as we have it, the smaller may broadcast
+    included,  ///< as in TASO, all operands of add, mul and matmul have the same rank
+    left_out,  ///< as here, the smaller may broadcast
   };
   /// The inputs that have the rank of the value.
   std::set<TasoValue> same_rank(TasoValue value, Pairs pairs) const;
@@ -56,7 +56,7 @@ class TasoTerms {
   const std::map<TasoValue, std::string>& inputs_;
 };
 
-/// The element of a list of two that belongs to an axis from 2 on; an integer counts for both.
+/// The element of a list of two that belongs to an axis from 2 on; an integer stands for both.
 TermPtr element_for(const TermPtr& list, std::int32_t axis);
 
 }  // namespace taso::rules

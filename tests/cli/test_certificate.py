@@ -114,7 +114,7 @@ def test_a_weight_that_was_changed_is_named(taso_verify, certified):
     (certified / "out.onnx.cert").write_text(json.dumps(certificate))
     done = verify(taso_verify, certified)
     assert done.code == 5, done
-    assert f"'{weight.name}' of the output: its numbers are others" in done.err, done
+    assert f"'{weight.name}' of the output: its numbers differ" in done.err, done
 
 
 def forge_output(folder, change):
@@ -188,7 +188,7 @@ def forge(folder, change):
     (lambda c: c["disabled_passes"].append("nothing"), "there is no clean-up 'nothing'"),
     (lambda c: c["input_shapes"].append(["x", [8, 8]]), "the models differ in the outputs"),
     (lambda c: c["input_shapes"].append(["nothing", [16, 8]]), "the input shapes do not fit"),
-    (lambda c: c["clean_ups_after"].append(["batch-norm", "rq"]), "'batch-norm' is no clean-up after the search"),
+    (lambda c: c["clean_ups_after"].append(["batch-norm", "rq"]), "'batch-norm' is not allowed after the search"),
 ], ids=["number of a name", "name", "name of nothing", "pass", "shape", "input", "clean-up after"])
 def test_what_stands_around_the_steps_is_checked(change, reason, taso_verify, certified):
     forge(certified, change)

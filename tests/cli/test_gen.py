@@ -1,4 +1,4 @@
-"""taso-gen as people use it: what it finds, what it writes, how it ends, and that it goes on where it was cut short."""
+"""taso-gen as people use it: what it finds, what it writes, how it ends, and that it resumes an interrupted run."""
 
 import json
 import os
@@ -15,13 +15,13 @@ import pytest
 
 from running import run
 
-# A second of work, most of it derivations and proofs.
+# Takes a second, mostly derivations and proofs.
 SOME = ["--operators", "add,mul,relu,transpose", "--max-ops", "3"]
-# A second or two, a good part of it enumeration.
+# Takes a second or two, to a large part enumeration.
 LONG = ["--operators", "matmul,add,relu,transpose", "--max-ops", "4"]
-# Ten seconds, nearly all of it proofs.
+# Takes ten seconds, almost all of it proofs.
 MANY = ["--operators", "matrices", "--max-ops", "3"]
-# A moment's.
+# Takes a moment.
 FEW = ["--operators", "add,relu", "--max-ops", "2"]
 
 
@@ -32,7 +32,7 @@ def gen(taso_gen):
 
 @pytest.fixture(scope="module")
 def expected(taso_gen, tmp_path_factory):
-    """What an unbroken run with one job writes."""
+    """What an uninterrupted run with one job writes."""
     folder = tmp_path_factory.mktemp("expected")
     done = run(taso_gen, "-o", folder / "out.rules", *SOME, "--jobs", "1", "--rejected", folder / "rejected.rules")
     assert done.code == 0, done
@@ -64,8 +64,8 @@ def test_rules_are_found_and_proved(gen, taso_verify, tmp_path):
     assert f"{len(names)} rules: {len(names)} proved" in verified.err
 
 
-def test_what_is_worth_it_is_written(gen, taso_verify, tmp_path):
-    """As generally as it is true, under names in words, and nothing that is stated by hand."""
+def test_useful_rules_are_written(gen, taso_verify, tmp_path):
+    """Rules are as general as they are true, have names in words, and repeat nothing written by hand."""
     stated, report = tmp_path / "stated.rules", tmp_path / "r.json"
     stated.write_text("taso rules 1\n\nrule by-hand\n  relu(relu(x)) => relu(x)\n")
     common = ("--operators", "relu,add,concat0,concat1,split0,split1,matmul", "--max-ops", "3", "--report", report)
@@ -85,14 +85,14 @@ def test_what_is_worth_it_is_written(gen, taso_verify, tmp_path):
     assert everything.count("\nrule ") > len(names) and "relu(relu(x)) => relu(x)" in everything
     assert json.loads(report.read_text())["selection"] is None
     done = gen("-o", tmp_path / "out.rules", *common, "--all", "--stated", stated)
-    assert done.code == 2 and "--stated says nothing with --all" in done.err
+    assert done.code == 2 and "--stated cannot be combined with --all" in done.err
 
 
 def test_the_table_of_pruning(gen, tmp_path):
     done = gen("-o", tmp_path / "out.rules", "--operators", "small", "--max-ops", "2", "--report", tmp_path / "r.json")
-    steps = [r"equalities", r"up to the names of inputs", r"confirmed at other shapes and contents",
-             r"not following from smaller ones", r"without a common subgraph", r"distinct as rules",
-             r"no coincidences", r"not derivable from smaller rules", r"proved", r"not special cases of others"]
+    steps = [r"equalities", r"up to renaming of inputs", r"confirmed at other shapes and contents",
+             r"not implied by smaller ones", r"without a common subgraph", r"distinct as rules",
+             r"not coincidences", r"not derivable from smaller rules", r"proved", r"not special cases of others"]
     left = []
     for step in steps:
         found = re.search(rf"^{step} +([\d,]+)( +([\d,]+))?$", done.err, re.MULTILINE)
@@ -125,7 +125,7 @@ def test_the_report(gen, tmp_path):
     assert report["never_used"] == [] and report["never_combined"] == []
 
 
-def test_the_header_says_what_was_looked_for_and_not_when(gen, tmp_path):
+def test_the_header_says_what_was_searched_and_not_when(gen, tmp_path):
     texts = []
     for seed in (1, 1, 2):
         assert gen("-o", tmp_path / "out.rules", *FEW, "--seed", seed).code == 0
@@ -142,8 +142,8 @@ def test_the_header_says_what_was_looked_for_and_not_when(gen, tmp_path):
             "what is proved,") in words, words
 
 
-def test_what_is_not_proved_is_listed_apart(gen, tmp_path):
-    """Without properties only the normal form is left, which cannot do everything."""
+def test_unproved_candidates_are_listed_separately(gen, tmp_path):
+    """Without properties there is only the normal form, which cannot prove everything."""
     properties = tmp_path / "p.rules"
     properties.write_text("taso rules 1\n\naxiom relu-of-relu\n  relu(relu(x)) = relu(x)\n")
     done = gen("-o", tmp_path / "out.rules", *FEW, "--properties", properties, "--rejected", tmp_path / "rejected.rules",
@@ -156,7 +156,7 @@ def test_what_is_not_proved_is_listed_apart(gen, tmp_path):
     assert "candidate " not in (tmp_path / "out.rules").read_text()
 
 
-def test_the_same_bytes_at_any_number_of_jobs(gen, tmp_path, expected):
+def test_the_same_bytes_with_any_number_of_jobs(gen, tmp_path, expected):
     for jobs in (1, 2, 4):
         out, rejected = tmp_path / f"{jobs}.rules", tmp_path / f"{jobs}.rejected"
         assert gen("-o", out, *SOME, "--jobs", jobs, "--rejected", rejected).code == 0
@@ -173,13 +173,13 @@ def test_operators_are_listed(gen):
         assert re.search(rf"^  {name} ", done.out, re.MULTILINE), name
 
 
-def test_operators_that_there_are_not(gen, tmp_path):
+def test_unknown_operators(gen, tmp_path):
     done = gen("-o", tmp_path / "out.rules", "--operators", "add,matmull")
     assert done.code == 2 and "did you mean 'matmul'?" in done.err and len(done.err.splitlines()) == 1
     assert not os.listdir(tmp_path)
 
 
-def test_sets_of_ones_own(gen, tmp_path):
+def test_custom_sets(gen, tmp_path):
     sets = tmp_path / "my.sets"
     sets.write_text("taso operator sets 1\n\nmine: add\n  relu\n")
     assert gen("-o", tmp_path / "a.rules", "--operator-sets", sets, "--operators", "mine", "--max-ops", "2").code == 0
@@ -191,11 +191,11 @@ def test_sets_of_ones_own(gen, tmp_path):
     assert gen("-o", tmp_path / "a.rules", "--operator-sets", tmp_path / "nowhere").code == 3
 
 
-def test_a_default_set_that_there_is_not(gen, tmp_path):
+def test_a_missing_default_set(gen, tmp_path):
     sets = tmp_path / "my.sets"
     sets.write_text("taso operator sets 1\n\nmine: add\n")
     done = gen("-o", tmp_path / "a.rules", "--operator-sets", sets)
-    assert done.code == 2 and "has no set 'full', which is taken by default" in done.err, done
+    assert done.code == 2 and "has no set 'full', which is the default" in done.err, done
 
 
 def test_sets_that_cannot_be_read(gen, tmp_path):
@@ -214,7 +214,7 @@ def test_operators_that_form_no_program(gen, tmp_path):
     assert done.code == 0 and re.search("^taso-gen: warning: these operators are never used: .*: split0$", done.err, re.MULTILINE), done
 
 
-def test_operators_that_never_meet_are_said(gen, tmp_path):
+def test_operators_that_are_never_combined_are_reported(gen, tmp_path):
     done = gen("-o", tmp_path / "out.rules", "--operators", "sub,relu", "--max-ops", "2", "--report", tmp_path / "r.json")
     assert done.code == 0 and "never combined: relu with sub\n" in done.err, done
     assert json.loads((tmp_path / "r.json").read_text())["never_combined"] == [["relu", "sub"]]
@@ -265,15 +265,15 @@ def test_nothing_replaces_what_is_read_or_written(gen, tmp_path, source_folder):
     assert (properties.read_bytes(), sets.read_bytes()) == before
     out.write_text("precious")
     done = gen("-o", tmp_path / "other.rules", *FEW, "--checkpoint", out)
-    assert done.code == 2 and out.read_text() == "precious", "what is no checkpoint is not replaced"
+    assert done.code == 2 and out.read_text() == "precious", "a file that is not a checkpoint is not replaced"
 
 
-def test_a_wrong_folder_of_data_is_said(gen, tmp_path):
+def test_a_wrong_data_folder_is_reported(gen, tmp_path):
     done = gen("-o", tmp_path / "out.rules", *FEW, env={**os.environ, "TASO_DATA": "/no/such/folder"})
     assert done.code == 0 and "warning: TASO_DATA is /no/such/folder, which is no folder" in done.err, done
 
 
-def test_bad_properties_are_said(gen, tmp_path):
+def test_bad_properties_are_reported(gen, tmp_path):
     properties = tmp_path / "p.rules"
     properties.write_text("taso rules 1\n\nrule x\n")
     done = gen("-o", tmp_path / "out.rules", *FEW, "--properties", properties)
@@ -311,7 +311,7 @@ def test_a_terminal_gets_a_live_line(taso_gen, tmp_path):
     assert b"\x1b[1;32mPASSED\x1b[0m" in shown
 
 
-# --- Cut short, and taken up again ---
+# --- Interrupting and resuming ---
 
 
 def start(taso_gen, *arguments):
@@ -329,8 +329,8 @@ def enumerated(checkpoint):
 
 @pytest.fixture(scope="module")
 def unbroken(taso_gen, tmp_path_factory):
-    """What an unbroken run writes that both enumerates and decides for a while, how long the former takes, and how many
-    decisions there are."""
+    """An uninterrupted run that takes some time to enumerate and to decide: what it writes, the seconds of the
+    enumeration, and the number of decisions."""
     folder = tmp_path_factory.mktemp("unbroken")
     out, rejected, checkpoint = folder / "out.rules", folder / "rejected.rules", folder / "out.rules.checkpoint"
     start_time = time.monotonic()
@@ -346,7 +346,7 @@ def unbroken(taso_gen, tmp_path_factory):
 
 
 def kill_at(process, checkpoint, moment, seconds, count):
-    """At a part of the enumeration, or after so many decisions."""
+    """Kills the process during the enumeration, or after a part of the decisions; returns whether it still ran."""
     phase, part = moment
     if phase == "enumerating":
         time.sleep(part * seconds)
@@ -359,7 +359,7 @@ def kill_at(process, checkpoint, moment, seconds, count):
 
 
 def kill_and_resume(taso_gen, folder, unbroken, moments, choice):
-    """Killed again and again, then left to finish; returns in which phase it was killed, each time."""
+    """Kills runs again and again, then lets one finish; returns the phase of each kill."""
     expected, seconds, count = unbroken
     out, rejected, checkpoint = folder / "out.rules", folder / "rejected.rules", folder / "out.rules.checkpoint"
     arguments = ["-o", out, *LONG, "--rejected", rejected, "--resume"]
@@ -367,7 +367,7 @@ def kill_and_resume(taso_gen, folder, unbroken, moments, choice):
     for moment in moments:
         process = start(taso_gen, *arguments, "--jobs", choice.choice([1, 2, 4]))
         if not kill_at(process, checkpoint, moment, seconds, count):
-            assert (out.read_bytes(), rejected.read_bytes()) == expected  # it was done too soon
+            assert (out.read_bytes(), rejected.read_bytes()) == expected  # it finished too soon
             out.unlink()
             rejected.unlink()
             continue
@@ -384,7 +384,7 @@ def kill_and_resume(taso_gen, folder, unbroken, moments, choice):
 
 
 def moments_of(choice, kills):
-    """Half of them while it enumerates, half of them while it decides, the later ones later."""
+    """Half of the moments are in the enumeration, half in the decisions, in increasing order."""
     late = sorted(choice.uniform(0, 0.9) for _ in range(kills // 2))
     moments = [("deciding", part) for part in late]
     for _ in range(kills - len(late)):
@@ -396,7 +396,7 @@ def test_killed_at_twenty_moments_and_resumed_gives_the_same_bytes(taso_gen, tmp
     choice = random.Random(4)
     phases = []
     rounds = 0
-    while len(phases) < 20 and rounds < 12:  # a run may be done before its moment comes
+    while len(phases) < 20 and rounds < 12:  # a run may finish before its moment
         phases += kill_and_resume(taso_gen, tmp_path, unbroken, moments_of(choice, 5), choice)
         rounds += 1
     assert len(phases) >= 20 and min(phases.count("enumerating"), phases.count("deciding")) >= 5, phases
@@ -410,7 +410,7 @@ def test_killed_at_many_moments(taso_gen, tmp_path, unbroken, seed):
 
 
 def killed_run(taso_gen, out, *arguments):
-    """Killed once something is decided."""
+    """Kills a run once something is decided."""
     checkpoint = out.parent / f"{out.name}.checkpoint"
     process = start(taso_gen, "-o", out, *arguments)
     while process.poll() is None and decisions(checkpoint) < 3:
@@ -440,7 +440,7 @@ def test_a_checkpoint_of_another_run_is_refused(taso_gen, gen, tmp_path):
     for arguments, what in ((["--operators", "small", "--max-ops", "2"], "operators"),
                             ([*SOME, "--seed", "9"], "seed"), ([*SOME[:2], "--max-ops", "2"], "max-ops")):
         done = gen("-o", out, *arguments, "--resume")
-        assert done.code == 2 and f"({what} is not the same)" in done.err, done
+        assert done.code == 2 and f"({what} differs)" in done.err, done
         assert checkpoint.read_bytes() == before and not out.exists()
     done = gen("-o", out, *FEW)
     assert done.code == 0 and "of an earlier run is replaced" in done.err and not checkpoint.exists()
@@ -472,20 +472,20 @@ def test_two_runs_do_not_share_a_checkpoint(taso_gen, gen, tmp_path):
     assert done.code == 6 and "used by another run" in done.err
 
 
-def test_nothing_to_resume_is_a_run_from_the_start(gen, tmp_path):
+def test_nothing_to_resume_starts_from_the_beginning(gen, tmp_path):
     done = gen("-o", tmp_path / "out.rules", *FEW, "--resume")
-    assert done.code == 0 and "a run from the start" in done.err
+    assert done.code == 0 and "there is nothing to resume" in done.err
 
 
 def interrupted_run(taso_gen, out, *arguments, sent=signal.SIGINT):
-    """Interrupted once something is proved; returns what it said."""
+    """Interrupts a run once something is proved; returns its messages."""
     process = start(taso_gen, "-o", out, *MANY, "--jobs", "1", *arguments)
     while process.poll() is None and decisions(out.parent / f"{out.name}.checkpoint") < 30:
         time.sleep(0.005)
     process.send_signal(sent)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert err.splitlines()[-1] == "INTERRUPTED" and "--resume goes on from there" in err
+    assert err.splitlines()[-1] == "INTERRUPTED" and "--resume continues from there" in err
     return err
 
 
@@ -503,13 +503,13 @@ def test_an_interrupt_writes_what_is_proved(sent, taso_gen, gen, tmp_path):
     assert "# Not complete" not in out.read_text()
 
 
-def test_an_interrupt_leaves_what_is_there(taso_gen, tmp_path):
+def test_an_interrupt_keeps_existing_files(taso_gen, tmp_path):
     out, rejected = tmp_path / "out.rules", tmp_path / "rejected"
     out.write_text("precious")
     rejected.write_text("dear")
     err = interrupted_run(taso_gen, out, "--rejected", rejected)
     assert out.read_text() == "precious" and rejected.read_text() == "dear"
-    assert f"written: {out}.partial, which is not complete; {out} is left as it was\n" in err
+    assert f"written: {out}.partial, which is incomplete; {out} is unchanged\n" in err
     for name in ("out.rules.partial", "rejected.partial"):
         assert "# Not complete" in (tmp_path / name).read_text()
 
@@ -525,10 +525,10 @@ def test_an_early_interrupt_replaces_nothing(taso_gen, tmp_path):
     assert out.read_text() == "precious" and os.listdir(tmp_path) == ["out.rules"]
 
 
-# --- What the machine refuses ---
+# --- Limits of the machine ---
 
 
-def test_places_that_cannot_be_written_are_said_at_once(gen, tmp_path):
+def test_unwritable_places_are_reported_at_once(gen, tmp_path):
     (tmp_path / "file").write_text("")
     for flag in ("-o", "--report", "--rejected", "--log-file", "--checkpoint"):
         out = [] if flag == "-o" else ["-o", tmp_path / "out.rules"]
@@ -558,8 +558,8 @@ def test_a_memory_limit_that_is_too_small(gen, tmp_path):
     assert done.code == 6 and "memory limit" in done.err and not os.listdir(tmp_path), done
 
 
-def test_what_is_decided_outlives_a_memory_limit(gen, tmp_path, unbroken):
-    """Whenever it is met, at the start or in the middle: exit 6, nothing half done, and --resume goes on."""
+def test_decisions_survive_a_memory_limit(gen, tmp_path, unbroken):
+    """Wherever the limit is reached, at the start or later: exit 6, nothing incomplete, and --resume continues."""
     codes = []
     for megabytes in (20, 30, 40, 50):
         done = gen("-o", tmp_path / "out.rules", *LONG, "--resume", "--memory-limit", f"{megabytes}M", "--jobs", "1")
@@ -574,7 +574,7 @@ def test_what_is_decided_outlives_a_memory_limit(gen, tmp_path, unbroken):
     assert (tmp_path / "out.rules").read_bytes() == unbroken[0][0]
 
 
-def test_an_address_space_that_is_too_small(gen, tmp_path):
+def test_too_small_an_address_space(gen, tmp_path):
     """The system's own limit: an error, not a crash."""
     limit = 250 << 20
     done = gen("-o", tmp_path / "out.rules", "--operators", "taso", "--max-ops", "4", "--jobs", "1",

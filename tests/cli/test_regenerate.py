@@ -30,7 +30,7 @@ def found(text_found, tmp_path):
     return file
 
 
-def test_what_was_found_is_found_again(regenerate, found):
+def test_the_same_rules_are_found_again(regenerate, found):
     text = found.read_text()
     for size in (1, 2, 3):
         done = regenerate(found, "--check", "--max-ops", size)
@@ -53,26 +53,26 @@ def test_a_difference_is_shown(regenerate, found):
             assert "\n+" in done.err and "\n-" in done.err and "is not what taso-gen finds" in done.err
 
 
-def test_a_rule_that_is_missing_is_seen(regenerate, found):
+def test_a_missing_rule_is_noticed(regenerate, found):
     items = found.read_text().split("\n\n")
     place = next(i for i, item in enumerate(items) if item.startswith("rule "))
     found.write_text("\n\n".join(items[:place] + items[place + 1:]))
     assert regenerate(found, "--check", "--max-ops", 2).code == 1
 
 
-def test_a_file_is_written_anew(regenerate, found):
+def test_a_file_is_written_again(regenerate, found):
     text = found.read_text()
     found.write_text(text[:len(text) // 2])
     assert regenerate(found).code == 0
     assert found.read_text() == text
 
 
-def test_what_has_no_header_is_refused(regenerate, source_folder, tmp_path):
+def test_a_file_without_a_header_is_refused(regenerate, source_folder, tmp_path):
     done = regenerate(source_folder / "rules" / "properties.rules", "--check")
     assert done.code == 1 and "has no header" in done.err
 
 
-def test_rules_that_are_shipped_are_proved_from_the_properties_that_are(taso_gen, source_folder):
+def test_shipped_rules_are_proved_from_the_shipped_properties(taso_gen, source_folder):
     """After a change of the properties, the rules must be generated again."""
     hash_now = re.search(r"^properties ([0-9a-f]{16})", run(taso_gen, "--version").out, re.MULTILINE).group(1)
     for file in (source_folder / "rules").glob("*.rules"):

@@ -71,7 +71,7 @@ def table(err):
 # --- Verdicts and endings ---
 
 
-def test_what_is_proved_ends_well(verify, write):
+def test_proved_rules_pass(verify, write):
     done = verify(write(PROVED, PROVED_TOO))
     assert done.code == 0, done
     assert done.out == ""
@@ -81,7 +81,7 @@ def test_what_is_proved_ends_well(verify, write):
     assert done.err.splitlines()[-1] == "PASSED"
 
 
-def test_what_is_false_is_shown_with_its_counterexample(verify, write):
+def test_a_false_rule_is_shown_with_its_counterexample(verify, write):
     done = verify(write(PROVED, REFUTED))
     assert done.code == 5, done
     assert done.out == ""
@@ -91,7 +91,7 @@ def test_what_is_false_is_shown_with_its_counterexample(verify, write):
     assert done.err.splitlines()[-1] == "FAILED"
 
 
-def test_what_is_true_under_an_unstated_condition_is_not_true(verify, write):
+def test_a_rule_that_needs_an_unstated_condition_fails(verify, write):
     done = verify(write(CONDITIONAL))
     assert done.code == 5, done
     assert re.search(r"^bias-of-groups-forgotten +conditional +where \S", done.err, re.MULTILINE)
@@ -100,7 +100,7 @@ def test_what_is_true_under_an_unstated_condition_is_not_true(verify, write):
     assert verify(write(CONDITIONAL.rstrip() + f", {condition}\n")).code == 0, "the condition that it names is enough"
 
 
-def test_a_property_that_does_not_exist_is_no_reason(verify, write):
+def test_an_unknown_property_after_by_fails(verify, write):
     done = verify(write(PROVED.replace("relu-of-relu", "relu-of-relu, made-up")))
     assert done.code == 5
     assert "no such property: made-up" in done.err and done.err.splitlines()[-1] == "FAILED"
@@ -121,7 +121,7 @@ def test_a_file_without_rules_is_proved(verify, write):
     assert done.code == 0 and "0 rules" in done.err and done.err.splitlines()[-1] == "PASSED"
 
 
-def test_many_counterexamples_are_cut_short(verify, write):
+def test_many_counterexamples_are_abridged(verify, write):
     many = [REFUTED.replace("minus", f"minus-{i}") for i in range(25)]
     done = verify(write(*many))
     assert done.code == 5
@@ -221,7 +221,7 @@ def test_reports_never_replace_what_is_read(verify, write, tmp_path):
     assert path.read_bytes() == before
 
 
-def test_places_that_cannot_be_written_are_said_at_once(verify, write, tmp_path):
+def test_unwritable_places_are_reported_at_once(verify, write, tmp_path):
     path = write(PROVED)
     (tmp_path / "file").write_text("")
     for flag in ("--report", "--junit", "--log-file", "--dump-smt"):
@@ -307,7 +307,7 @@ def test_a_second_prover_that_does_not_know_is_counted(verify, write, tmp_path, 
     assert rule["second_prover"]["confirmed"] == 0 and rule["second_prover"]["open"] >= 2
 
 
-def test_a_second_prover_that_is_missing_is_said(verify, write, tmp_path):
+def test_a_missing_second_prover_is_reported(verify, write, tmp_path):
     done = verify(write(PROVED), "--second-prover", tmp_path / "nowhere")
     assert done.code == 6 and "cannot start the second prover" in done.err and len(done.err.splitlines()) == 1
 
@@ -356,7 +356,7 @@ def test_a_damaged_cache_is_ignored(verify, write, tmp_path):
                 good.replace(b"taso proofs 1", b"taso proofs 2")):
         file.write_bytes(bad)
         assert False in from_cache(), bad[:60]
-        assert from_cache() == [True, True], "and it is mended"
+        assert from_cache() == [True, True], "and it is repaired"
     file.unlink()
     file.mkdir()
     assert verify(path).code == 0
@@ -411,7 +411,7 @@ def test_a_law_that_is_false_for_a_member_is_caught(verify, tmp_path):
     assert done.code == 5 and "f-of-pad is false\n  exp-of-pad:\n" in done.err, done
 
 
-def test_a_law_for_a_class_and_both_ways_is_proved_rule_by_rule(verify, write):
+def test_a_law_for_a_class_in_both_directions_is_proved_rule_by_rule(verify, write):
     done = verify(write("rule f-before-concat for f in rising\n"
                         "  f(concat[axis=a](x, y)) <=> concat[axis=a](f(x), f(y))\n"))
     assert done.code == 0 and "12 rules: 12 proved" in done.err, done

@@ -66,7 +66,7 @@ def test_enormous_nesting(taso_verify, tmp_path, text):
     check(taso_verify, path, ":4:")
 
 
-def test_files_that_are_none(taso_verify, tmp_path):
+def test_unreadable_files(taso_verify, tmp_path):
     check(taso_verify, tmp_path / "nowhere.rules", ": cannot read: No such file")
     (tmp_path / "folder.rules").mkdir()
     check(taso_verify, tmp_path / "folder.rules", ": is a folder, not a file")

@@ -1,4 +1,4 @@
-// Any bytes at all as the text of a graph: refused with InputError, or read, printed and read back the same.
+// Any bytes as the text of a graph: refused with InputError, or read, printed and read back the same.
 #include <cstdint>
 
 #include "ops/text/graph_text.h"

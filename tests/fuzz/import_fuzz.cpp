@@ -1,4 +1,4 @@
-// libFuzzer's way into the importer. What it may throw is caught inside; anything that comes out is a bug.
+// libFuzzer's entry to the importer. Expected exceptions are caught inside; any other is a bug.
 #include <cstddef>
 #include <cstdint>
 

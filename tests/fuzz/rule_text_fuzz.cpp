@@ -1,4 +1,4 @@
-// Any bytes at all as a rule file: refused with InputError, or read, printed and read back the same.
+// Any bytes as a rule file: refused with InputError, or read, printed and read back the same.
 #include <cstdint>
 
 #include "ops/core/error.h"

@@ -1,4 +1,4 @@
-// Any bytes at all as a rule file of TASO's: refused with InputError, or read as rules that print and parse.
+// Any bytes as a rule file of TASO: refused with InputError, or read as rules that print and parse.
 #include <cstdint>
 
 #include "ops/core/error.h"

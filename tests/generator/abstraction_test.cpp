@@ -1,4 +1,4 @@
-// What is found at some axes, ranks and paddings, said of all of them.
+// Laws found at some axes, ranks and paddings, generalised to all of them.
 #include "generator/selection/abstraction.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ TEST_CASE("rows and columns of factors are counted from the end") {
                 "concat[axis=rank(x) - 2](matmul(x, y), matmul(z, y)) => matmul(concat[axis=rank(x) - 2](x, z), y)"));
 }
 
-TEST_CASE("what has nothing to be said of more stays as it is") {
+TEST_CASE("a rule that cannot be generalised stays the same") {
   CHECK(generator::abstractions(rule("relu(relu(x)) => relu(x)")).empty());
 }
 

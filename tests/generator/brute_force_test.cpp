@@ -1,8 +1,8 @@
 // Everything that a plain brute force finds is among the generator's rules or follows from them.
 //
-// The brute force knows nothing of representatives, symmetry or pruning: it builds every term of a few operators over a
-// few inputs, evaluates each on small whole numbers, where doubles are exact, and compares all. Rules with two results
-// need no pairs of graphs here: such a rule says two equalities, and the parts of a split are terms like all others.
+// The brute force has no representatives, symmetry or pruning: it builds every term of a few operators over a few
+// inputs, evaluates each on small integers, where doubles are exact, and compares all. Rules with two results need no
+// pairs of graphs here: such a rule states two equalities, and the parts of a split are terms like all others.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -25,22 +25,22 @@ using namespace generator;
 
 namespace {
 
-/// Two sizes, and of each three sets of contents: where signs matter, few numbers often agree by chance.
+/// Two sizes, each with three sets of contents: where signs matter, few numbers often agree by chance.
 constexpr std::size_t worlds = 6;
 
 struct Term {
   std::string text;
   bool is_kernel = false;
-  std::vector<std::string> dims;               ///< as the rule language has them
+  std::vector<std::string> dims;               ///< in the rule language
   std::vector<std::string> cuts;               ///< where it was joined, for each axis; empty: nowhere
-  std::set<std::size_t> nodes;                 ///< the operators that it takes
-  std::set<std::string> inputs;                ///< that it reads
-  std::array<ops::Tensor<double>, worlds> at;  ///< what it is in each world
+  std::set<std::size_t> nodes;                 ///< its operators
+  std::set<std::string> inputs;                ///< those that it reads
+  std::array<ops::Tensor<double>, worlds> at;  ///< its value in each world
 };
 
 /// One way to apply an operator.
 struct Way {
-  std::string schema;  ///< as the generator calls it
+  std::string schema;  ///< its name in the generator
   std::size_t operands = 1;
   bool takes_kernels = false;
 };
@@ -71,7 +71,7 @@ class BruteForce {
     terms_.push_back(std::move(term));
   }
 
-  /// All terms with at most so many operators.
+  /// All terms with at most that many operators.
   const std::vector<Term>& run() {
     for (std::size_t level = 0; level < most_; ++level) {
       const std::size_t count = terms_.size();
@@ -128,7 +128,7 @@ class BruteForce {
   static std::size_t axis_of(const Way& way) { return way.schema.back() == '1' ? 1 : 0; }
   static bool is(const Way& way, std::string_view name) { return way.schema.starts_with(name); }
 
-  /// Shapes are what evaluate() looks at; beyond that, kernels and images do not mix.
+  /// evaluate() checks shapes; beyond that, kernels and images do not mix.
   static bool takes(const Way& way, const std::vector<const Term*>& terms) {
     if (is(way, "conv")) return !terms[0]->is_kernel && terms[1]->is_kernel && channels_fit(*terms[0], *terms[1]);
     for (const Term* term : terms)
@@ -149,7 +149,7 @@ class BruteForce {
     return way.schema;
   }
 
-  /// A split cuts in the middle: all inputs are of one size.
+  /// A split cuts in the middle: all inputs have the same size.
   static Operator concrete(const Way& way, const std::vector<const Term*>& terms, std::size_t world) {
     const auto axis = static_cast<std::int64_t>(axis_of(way));
     if (is(way, "concat")) return op::Concat{.axis = axis};
@@ -193,7 +193,7 @@ class BruteForce {
   Random random_{5};
 };
 
-/// Source and target, both ways round if need be; nothing if one side knows inputs that the other does not.
+/// Source and target, exchanged if necessary; nothing if each side has inputs that the other lacks.
 std::optional<rules::Rule> rule_of(const Term& source, const Term& target, const std::set<std::string>& kernels) {
   if (source.inputs != target.inputs) return std::nullopt;
   std::string text = fmt::format("candidate c\n  {} => {}\n", source.text, target.text);
@@ -231,7 +231,7 @@ Result compare(const std::vector<std::string>& schemas, std::size_t operators, b
   Result result;
   result.terms = terms.size();
 
-  // By value; of each value the smallest term comes first.
+  // By value; the smallest term of each value comes first.
   std::map<std::vector<double>, std::vector<const Term*>> buckets;
   for (const Term& term : terms) {
     std::vector<double> key;
@@ -259,7 +259,7 @@ Result compare(const std::vector<std::string>& schemas, std::size_t operators, b
         ++result.derived;
         continue;
       }
-      // What is true only where all sizes are equal was never promised.
+      // Laws that are true only if all sizes are equal need not be found.
       const verifier::RuleVerdict verdict = verifier::verify(*rule, shipped_properties(), verify_options);
       if (verdict.kind == verifier::RuleVerdict::Kind::refuted) {
         ++result.untrue;
@@ -309,7 +309,7 @@ TEST_CASE("a brute force over three operators finds nothing more") {
   check_nothing_is_missing({"conv3x3", "concat0", "split1"}, 3, true);
 }
 
-// Sums and products of what is positive: this is what programs are enumerated on small integers for.
+// Sums and products of positive numbers: this is why programs are enumerated on small integers.
 TEST_CASE("a brute force finds nothing more where signs matter") {
   check_nothing_is_missing({"add", "mul", "relu"}, 2);
   check_nothing_is_missing({"add", "relu", "concat0"}, 3);

@@ -1,4 +1,4 @@
-// The enumeration finds the same whatever it has to do for it.
+// The enumeration finds the same, however it has to work.
 #include "generator/enumeration/enumerate.h"
 
 #include "generator/enumeration/workers.h"
@@ -30,7 +30,7 @@ constexpr std::size_t plenty = std::size_t{1} << 30;
 
 }  // namespace
 
-TEST_CASE("an enumeration that goes to temporary files finds the same") {
+TEST_CASE("an enumeration with temporary files finds the same") {
   const Family family = family_named("matrices");
   const Enumeration whole = run(family, 3, 2, plenty);
   CHECK(whole.spilled == 0);
@@ -51,11 +51,11 @@ TEST_CASE("an enumeration finds the same with any number of workers") {
   }
 }
 
-TEST_CASE("an enumeration for which there is no memory at all says so") {
+TEST_CASE("an enumeration without enough memory is an error") {
   CHECK_THROWS_AS(run(family_named("matrices"), 4, 2, std::size_t{8} << 20), EnvironmentError);
 }
 
-TEST_CASE("what is selected of one size does not depend on larger ones") {
+TEST_CASE("the selection of one size does not depend on larger ones") {
   const Family family = family_named("matrices");
   Workers workers(2);
   const auto selected = [&](std::size_t operators) {

@@ -1,4 +1,4 @@
-// The families are complete and find what they are for, and what is found is written as rules that make sense.
+// The families are complete and find what they are for, and the results are written as meaningful rules.
 #include "generator/enumeration/family.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using namespace generator;
 
 namespace {
 
-/// Inputs and what one operator makes of them; beyond that, of each layout a few.
+/// Inputs and the results of one operator on them; in addition, a few of each layout.
 std::vector<Item> some_items(const World& world) {
   std::vector<Item> items;
   for (std::size_t i = 0; i < world.inputs(); ++i) items.push_back(world.input(i));
@@ -36,7 +36,7 @@ std::vector<Item> some_items(const World& world) {
     for (std::size_t a = 0; a < inputs; ++a) {
       if (schema.operands == 1) add(world.apply(schema, std::vector<const Item*>{&items[a]}));
       for (std::size_t b = 0; b < inputs && schema.operands == 2; ++b) {
-        const Item left = items[a], right = items[b];  // the list grows
+        const Item left = items[a], right = items[b];  // copies, because the list grows
         add(world.apply(schema, std::vector<const Item*>{&left, &right}));
       }
     }
@@ -44,7 +44,7 @@ std::vector<Item> some_items(const World& world) {
   return items;
 }
 
-/// Operands that the schema takes, among these.
+/// Operands among these that the schema takes.
 std::optional<std::vector<const Item*>> operands_for(const World& world, const Schema& schema,
                                                      const std::vector<Item>& items) {
   std::vector<const Item*> operands;
@@ -66,7 +66,7 @@ std::vector<std::string> names_of(const Family& family) {
   return names;
 }
 
-/// Everything that the prover is asked about, by canonical text; nothing is proved, so that nothing is derived.
+/// All questions to the prover, by canonical text; nothing is proved, so nothing is derived.
 std::map<std::string, rules::Rule> questions(const Family& family, std::size_t operators) {
   std::map<std::string, rules::Rule> asked;
   std::mutex mutex;
@@ -129,7 +129,7 @@ TEST_CASE("every schema applies to something with two operators, here and where 
     }
 }
 
-TEST_CASE("what a world makes of items is what the operator means") {
+TEST_CASE("a world applies operators by their meaning") {
   for (const Family& family : families(schema_names())) {
     const World world(family, true, 11);
     const std::vector<Item> items = some_items(world);
@@ -171,7 +171,7 @@ TEST_CASE("schemas that belong to several families are in each of them, and TASO
       const auto names = names_of(family);
       schemas += static_cast<std::size_t>(std::count(names.begin(), names.end(), name));
     }
-  // Sums, products, factors, relu, joints and cuts are in both.
+  // Sums, products, factors, relu, concat and split are in both.
   CHECK(schemas == taso_schemas().size() + 8);
   for (const Family& family : all)
     for (const InputKind& kind : family.inputs) CHECK(kind.cut == 0);

@@ -1,5 +1,5 @@
-// What is found without being told: the rules of found.rules are among what the generator finds and proves, or follow
-// from that by rewriting.
+// The generator finds and proves the rules of found.rules without being given them, or they follow from its rules by
+// rewriting.
 #include <algorithm>
 #include <chrono>
 #include <sstream>
@@ -21,7 +21,7 @@ using namespace generator;
 
 namespace {
 
-/// A rule that is to be found, and where to look.
+/// A rule that must be found, and where.
 struct Case {
   rules::Rule rule;
   std::vector<std::string> operators;
@@ -62,7 +62,7 @@ std::vector<Case> cases_of(std::string_view file) {
   return result;
 }
 
-/// Empty if it is missing; else how it was found.
+/// Empty if it is missing; otherwise how it was found.
 std::string how_found(const rules::Rule& rule, const std::vector<rules::Rule>& rules, std::string& obstacle) {
   if (const std::string name = rule_that_says(rule, rules); !name.empty()) return "among what was found: " + name;
   obstacle = obstacle_to_deriving(rule, equations_of(rules), {.rounds = 8, .terms = 5000, .matches = 50000});
@@ -71,7 +71,7 @@ std::string how_found(const rules::Rule& rule, const std::vector<rules::Rule>& r
 
 }  // namespace
 
-TEST_CASE("what is known to be true is found without being told") {
+TEST_CASE("known laws are found without being given") {
   const auto cases = cases_of("found.rules");
   CHECK(cases.size() >= 35);
   for (const Case& one : cases) {
@@ -92,7 +92,7 @@ TEST_CASE("what is known to be true is found without being told") {
     if (std::getenv("TASO_FIGURES") != nullptr)
       fmt::print(stderr, "{}: {} ({:.1f} s)\n", one.rule.name, outcome, seconds.count());
     if (!one.pending.empty()) {
-      // What is found after all is not to stay marked.
+      // A rule that is found must not stay marked.
       INFO("marked as pending, and found: the mark is to go");
       CHECK(found.empty());
       fmt::print(stderr, "pending: {}: {}\n", one.rule.name, one.pending);
@@ -103,7 +103,7 @@ TEST_CASE("what is known to be true is found without being told") {
   }
 }
 
-TEST_CASE("what takes more operators is reached by applying what is found") {
+TEST_CASE("larger laws follow from those found") {
   for (const Case& one : cases_of("reached.rules")) {
     INFO(rules::print(one.rule));
     CHECK(verifier::verify(one.rule, shipped_properties()).kind == verifier::RuleVerdict::Kind::proved);
@@ -115,8 +115,8 @@ TEST_CASE("what takes more operators is reached by applying what is found") {
   }
 }
 
-// What follows from the shipped rules in many steps, or only if they are turned round, is of no use to a search.
-TEST_CASE("what is known to be true is said by a shipped rule, or by two") {
+// A rule that follows from the shipped rules in many steps, or only from their reverse, is useless to a search.
+TEST_CASE("known laws follow from one shipped rule, or from two") {
   std::vector<rules::Rule> shipped;
   for (const char* file : {"rules/taso.rules", "rules/networks.rules"})
     for (rules::Rule& rule : rules::parse_rules(Source::read((source_folder() / file).string())).rules())

@@ -1,4 +1,4 @@
-// What the generator finds without being told.
+// What the generator finds without being given it.
 #include "generator/generate.h"
 
 #include <map>
@@ -17,7 +17,7 @@ using namespace generator;
 
 namespace {
 
-/// Takes every candidate for true: what is tested here is what is found, not what is proved.
+/// Accepts every candidate as true: this tests what is found, not what is proved.
 GenerateReport find(const std::vector<std::string>& schemas, std::size_t operators, unsigned jobs = 1) {
   GenerateOptions options;
   options.schemas = schemas;
@@ -27,7 +27,7 @@ GenerateReport find(const std::vector<std::string>& schemas, std::size_t operato
   return generate(options);
 }
 
-/// Whether the rules entail it.
+/// Whether the rules entail the candidate.
 bool entails(const std::vector<rules::Rule>& rules, std::string_view candidate) {
   std::vector<rules::Rule> equations = rules;
   for (rules::Rule& rule : equations) rule.kind = rules::Rule::Kind::axiom;
@@ -78,19 +78,19 @@ TEST_CASE("laws of convolutions are found") {
                 "  where spatial(w) = spatial(v)"));
 }
 
-TEST_CASE("what follows only where an input is written in a larger way is a law of its own") {
-  // x + y - z is x + y - (y - (y - z)), and that x + (y - z): but no rule makes more of a bare z.
+TEST_CASE("what follows only if a bare input is expanded is a separate law") {
+  // x + y - z is x + y - (y - (y - z)), and this is x + (y - z); but no rule rewrites a bare z.
   CHECK(entails(find({"add", "sub"}, 2).rules, "sub(add(x, y), z) => add(x, sub(y, z))"));
 }
 
-TEST_CASE("the result is the same at any number of jobs") {
+TEST_CASE("the result is the same for any number of jobs") {
   const auto one = find({"matmul", "add", "relu", "concat0", "split0"}, 2, 1),
              three = find({"matmul", "add", "relu", "concat0", "split0"}, 2, 3);
   CHECK(all_text(one) == all_text(three));
   CHECK(one.not_derived == three.not_derived);
 }
 
-TEST_CASE("steps of pruning only ever leave less") {
+TEST_CASE("no step of pruning adds candidates") {
   const auto report = find({"matmul", "add", "transpose"}, 3);
   CHECK(report.equalities >= report.renamed);
   CHECK(report.renamed >= report.confirmed);
@@ -100,7 +100,7 @@ TEST_CASE("steps of pruning only ever leave less") {
   CHECK(report.not_derived >= report.proved);
 }
 
-TEST_CASE("what the prover refuses is listed, never written") {
+TEST_CASE("candidates that the prover refuses are listed, never written") {
   GenerateOptions options;
   options.schemas = {"add", "mul"};
   options.max_operators = 2;
@@ -110,7 +110,7 @@ TEST_CASE("what the prover refuses is listed, never written") {
   CHECK_FALSE(report.refuted.empty());
 }
 
-TEST_CASE("what is refuted stays so, whatever is said of it with the ranks stated") {
+TEST_CASE("a refuted candidate stays refuted, whatever holds with stated ranks") {
   GenerateOptions options;
   options.schemas = {"matmul", "concat0", "concat1"};
   options.max_operators = 3;
@@ -128,10 +128,10 @@ TEST_CASE("what is refuted stays so, whatever is said of it with the ranks state
   for (const Rejected& rejected : report.refuted) CHECK(rejected.reason == "at some rank");
 }
 
-TEST_CASE("what has no target at some axes is not derivable") {
+TEST_CASE("a rule without a target at some axes is not derivable") {
   const rules::Properties some({rules::parse_rule("axiom a\n  relu(relu(x)) = relu(x)\n")});
   CHECK(is_derivable(rules::parse_rule("candidate c\n  concat[axis=a](x, y) => concat[axis=a * 1](x, y)\n"), some));
-  // True at the first axis, and beyond the last one at others.
+  // True at the first axis; at others, the axis is out of range.
   CHECK_FALSE(
       is_derivable(rules::parse_rule("candidate c\n  concat[axis=a](x, y) => concat[axis=a * 2](x, y)\n"), some));
 }
@@ -141,7 +141,7 @@ TEST_CASE("whether a condition is needed is asked once") {
   options.schemas = {"matmul", "concat0", "concat1"};
   options.max_operators = 3;
   std::map<std::string, std::size_t> weaker;
-  // With the ranks stated it is true under two more conditions, and not with any of them left out.
+  // With stated ranks it is true under two more conditions, and needs both.
   options.prove = [&](const rules::Rule& rule) {
     const std::string conditions = conditions_of(rule);
     if (conditions.find("!= 7") != std::string::npos || conditions.find("!= 8") != std::string::npos) {
@@ -161,6 +161,6 @@ TEST_CASE("whether a condition is needed is asked once") {
   }
 }
 
-TEST_CASE("an operator that there is not is an error") { CHECK_THROWS_AS(families({"matmull"}), InputError); }
+TEST_CASE("an unknown operator is an error") { CHECK_THROWS_AS(families({"matmull"}), InputError); }
 
 }  // namespace taso::test

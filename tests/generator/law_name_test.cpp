@@ -20,7 +20,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a name says the law") {
+TEST_CASE("a name states the law") {
   CHECK(names_of({"relu(concat[axis=a](x, y)) => concat[axis=a](relu(x), relu(y))"}) == Names{"relu-of-concat"});
   CHECK(names_of({"concat[axis=a](relu(x), relu(y)) => relu(concat[axis=a](x, y))"}) == Names{"concat-of-relus"});
   CHECK(names_of({"matmul(x, y), matmul(x, z) => split[axis=1, at=dim(y, 1)](matmul(x, concat[axis=1](y, z)))"}) ==
@@ -33,14 +33,14 @@ TEST_CASE("a name says the law") {
         Names{"concat-associates-left"});
 }
 
-TEST_CASE("rules that would have one name say more, but for the most general") {
+TEST_CASE("rules with the same name add words, except the most general") {
   CHECK(names_of({"scalar_mul(matmul(x, y), z) => matmul(x, scalar_mul(y, z))",
                   "scalar_mul(matmul(x, y), z) => matmul(scalar_mul(x, z), y)"}) ==
         Names{"scale-of-matmul-right", "scale-of-matmul-left"});
   CHECK(names_of({"matmul(x, matmul(y, z)) => matmul(matmul(x, y), z)\n  where rank(x) = 3, rank(y) = 2, rank(z) = 2",
                   "matmul(x, matmul(y, z)) => matmul(matmul(x, y), z)"}) ==
         Names{"matmul-associates-left-rank-3", "matmul-associates-left"});
-  // At last, a part of the hash; the names of smaller rules stand.
+  // Finally, part of the hash; the names of smaller rules stay.
   const Names names = names_of({"relu(tanh(x)) => sigmoid(tanh(x))", "relu(tanh(x)) => sigmoid(relu(tanh(x)))",
                                 "relu(tanh(x)) => tanh(sigmoid(x))"});
   CHECK(names[0].starts_with("relu-of-tanh-to-sigmoid-of-tanh"));

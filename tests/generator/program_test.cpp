@@ -1,4 +1,4 @@
-// A recorded meaning computes what the meaning computes.
+// A recorded meaning computes the same as the meaning itself.
 #include "generator/enumeration/program.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ using namespace generator;
 
 namespace {
 
-/// Compares what both make of these operands; gives the results.
+/// Compares the results of both on these operands, and returns them.
 std::vector<Item> compare(const World& world, const Schema& schema, const std::vector<Item>& operands) {
   std::vector<const Item*> items;
   std::vector<Layout> layouts;
@@ -42,10 +42,10 @@ std::vector<Item> compare(const World& world, const Schema& schema, const std::v
 
 }  // namespace
 
-TEST_CASE("a recorded meaning is the meaning, for every schema") {
+TEST_CASE("a recorded meaning equals the meaning, for every schema") {
   for (const Family& family : families(schema_names())) {
     const World world(family, false, 5);
-    // Of each shape a few, inputs and results of one operator.
+    // A few of each shape, inputs and results of one operator.
     std::vector<Item> known;
     for (std::size_t i = 0; i < world.inputs(); ++i) known.push_back(world.input(i));
     const auto apply_all = [&](const std::vector<Item>& operands) {
@@ -68,7 +68,7 @@ TEST_CASE("a recorded meaning is the meaning, for every schema") {
     };
     std::vector<Item> once = apply_all(known);
     CHECK(once.size() > family.schemas.size());
-    // Every so many, so that all schemas meet results of others.
+    // An evenly spaced sample, so that all schemas get results of others.
     std::vector<Item> some;
     for (std::size_t i = 0; i < once.size(); i += std::max<std::size_t>(once.size() / 40, 1)) some.push_back(once[i]);
     apply_all(some);

@@ -1,4 +1,4 @@
-// The generator with the prover behind it, as taso-gen runs them: for tests that look at what is proved.
+// The generator with the prover, as in taso-gen: for tests of what is proved.
 #pragma once
 
 #include "generator/generate.h"
@@ -7,10 +7,10 @@
 
 namespace taso::test {
 
-/// The properties that come with taso.
+/// The shipped properties.
 const rules::Properties& shipped_properties();
 
-/// What is found with these operators, up to so many on a side, and proved. Asked again for the same, it knows.
+/// What is found and proved with these operators, up to that many on a side. Results are cached.
 const generator::GenerateReport& proved_with(const std::vector<std::string>& schemas, std::size_t operators);
 
 }  // namespace taso::test

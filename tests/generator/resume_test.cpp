@@ -1,4 +1,4 @@
-// A run that is taken up again gives what an unbroken one gives.
+// A resumed run gives the same as an uninterrupted one.
 #include <map>
 #include <mutex>
 #include <stop_token>
@@ -31,7 +31,7 @@ GenerateReport find(Memory& memory, std::size_t most_questions, unsigned jobs) {
   options.prove = [&](const rules::Rule& rule) {
     const std::lock_guard lock(memory.mutex);
     if (++memory.asked >= most_questions) stop.request_stop();
-    // Some of each kind, whatever they are, and alike for all that generalise one.
+    // Some of each kind, arbitrarily, but the same for all generalisations of a rule.
     const bool is_small = rule.inputs().size() < 3;
     return is_small ? ProofOutcome{ProofOutcome::Kind::proved, {"assumed"}, {}, {}}
                     : ProofOutcome{ProofOutcome::Kind::refuted, {}, {}, "on principle"};
@@ -83,7 +83,7 @@ TEST_CASE("decisions of an earlier run are not made again") {
   }
 }
 
-TEST_CASE("what a prover throws ends the run") {
+TEST_CASE("an exception of the prover ends the run") {
   for (const unsigned jobs : {1u, 3u}) {
     GenerateOptions options;
     options.schemas = {"add", "mul"};

@@ -1,4 +1,4 @@
-// What is false is not found: no rule of the generator says it, and none follows from its rules.
+// False rules are not found: none is among the generator's rules, and none follows from them.
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -21,8 +21,8 @@ std::vector<rules::Rule> rules_of(const std::filesystem::path& file) {
   return rules::parse_rules(Source::read(file.string())).rules();
 }
 
-/// Ours, and the corpus of the verifier, without the rules whose sides are equal as total functions: derivations tell
-/// equality only, and that a target is defined is the verifier's to decide.
+/// The false rules here and in the corpus of the verifier, without those whose sides are equal as total functions:
+/// derivations show equality only; the verifier decides whether a target is defined.
 std::vector<rules::Rule> untrue_rules() {
   std::vector<std::filesystem::path> files{source_folder() / "tests/generator/untrue.rules"};
   for (const auto& entry : std::filesystem::directory_iterator(source_folder() / "tests/verifier/unsound"))
@@ -50,7 +50,7 @@ void check_none_is_said_by(const std::vector<rules::Rule>& rules) {
 
 }  // namespace
 
-TEST_CASE("every rule that is to be false is") {
+TEST_CASE("every rule that must be false is refuted") {
   for (const rules::Rule& rule : rules_of(source_folder() / "tests/generator/untrue.rules")) {
     INFO(rules::print(rule));
     const auto kind = verifier::verify(rule, shipped_properties(), {.abduce = false}).kind;
@@ -58,7 +58,7 @@ TEST_CASE("every rule that is to be false is") {
   }
 }
 
-TEST_CASE("a rule that says what is false would be seen") {
+TEST_CASE("a false rule would be noticed") {
   const rules::Rule wrong = rules::parse_rule(
       "rule wrong\n  add(x, mul(y, z)) => mul(add(y, x), z)\n  where shape(x) = shape(y), shape(y) = shape(z)\n  by "
       "x\n");
@@ -69,14 +69,14 @@ TEST_CASE("a rule that says what is false would be seen") {
   CHECK(obstacle_to_deriving(asked, equations_of({wrong, commutes}), {}) == "");
 }
 
-TEST_CASE("nothing that is false is found with TASO's operators") {
+TEST_CASE("nothing false is found with TASO's operators") {
   const auto schemas = taso_schemas();
   const GenerateReport& report = proved_with(schemas, 3);
   CHECK(report.rules.size() > 100);
   check_none_is_said_by(report.rules);
 }
 
-TEST_CASE("nothing that is false follows from the rules that come with taso") {
+TEST_CASE("nothing false follows from the shipped rules") {
   for (const auto& entry : std::filesystem::directory_iterator(source_folder() / "rules")) {
     if (entry.path().extension() != ".rules" || entry.path().stem() == "properties") continue;
     INFO(entry.path());

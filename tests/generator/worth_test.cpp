@@ -1,4 +1,4 @@
-// Which laws are worth a rule.
+// Tests which laws are worth a rule.
 #include "generator/selection/worth.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool has(const Worth& worth, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a source that no model has is never found") {
+TEST_CASE("a source that no model has cannot match") {
   CHECK(can_match(rule("relu(relu(x)) => relu(x)")));
   CHECK(can_match(rule("conv(x, w) => conv[pads=1](x, enlarge[kernel=[3, 3]](w))\n  where spatial(w) = [1, 1]")));
   // Undoes what only a rule does.
@@ -35,7 +35,7 @@ TEST_CASE("a source that no model has is never found") {
   CHECK_FALSE(can_match(rule("matmul(x, identity_matrix[size=dim(x, 1)]) => x")));
 }
 
-TEST_CASE("what laws become where inputs are equal is a coincidence") {
+TEST_CASE("a law with equal inputs is a coincidence") {
   CHECK(is_coincidence(rule("add(relu(x), relu(x)) => relu(add(x, x))")));
   CHECK(is_coincidence(rule("matmul(x, add(y, y)) => matmul(add(x, x), y)")));
   CHECK(is_coincidence(rule("mul(x, add(y, mul(z, y))) => mul(y, add(x, mul(z, x)))")));
@@ -44,7 +44,7 @@ TEST_CASE("what laws become where inputs are equal is a coincidence") {
   CHECK_FALSE(is_coincidence(rule("relu(mul(x, x)) => mul(x, x)")));
 }
 
-TEST_CASE("what only changes places leads nowhere") {
+TEST_CASE("a law that only exchanges inputs is recognised") {
   CHECK(only_exchanges(rule("add(x, y) => add(y, x)")));
   CHECK(only_exchanges(rule("matmul(sub(x, y), sub(z, w)) => matmul(sub(y, x), sub(w, z))")));
   CHECK_FALSE(only_exchanges(rule("add(x, add(y, z)) => add(y, add(z, x))")));
@@ -53,7 +53,7 @@ TEST_CASE("what only changes places leads nowhere") {
            "  where dim(x, 0) = dim(z, 0)")));
 }
 
-TEST_CASE("polynomials are compared by what they are") {
+TEST_CASE("polynomial identities are recognised") {
   CHECK(is_polynomial_identity(rule("sub(x, add(y, z)) => sub(sub(x, y), z)")));
   CHECK(is_polynomial_identity(rule("scalar_mul(x, add(y, z)) => add(scalar_mul(x, y), scalar_mul(x, z))")));
   CHECK(is_polynomial_identity(rule("relu(add(x, y)) => relu(add(y, x))")));
@@ -61,7 +61,7 @@ TEST_CASE("polynomials are compared by what they are") {
   CHECK_FALSE(is_polynomial_identity(rule("relu(relu(x)) => relu(x)")));
 }
 
-TEST_CASE("kernels are counted without what is known beforehand and what lies somewhere") {
+TEST_CASE("kernels are counted without known operators and views") {
   const auto kernels = [](const std::string& text) { return kernels_of(rule(text + " => x").source); };
   CHECK(kernels("relu(x)") == 1);
   CHECK(kernels("mul(relu(x), relu(x))") == 2);
@@ -71,7 +71,7 @@ TEST_CASE("kernels are counted without what is known beforehand and what lies so
   CHECK(kernels("add(conv(x, w), reshape[shape=[1, dim(b, 0), 1, 1]](b))") == 1);
 }
 
-TEST_CASE("a rule leads on if it saves, or moves something to where it may be merged") {
+TEST_CASE("a rule is useful if it saves a kernel, or moves something to where it may be merged") {
   CHECK(leads_on(rule("concat[axis=a](relu(x), relu(y)) => relu(concat[axis=a](x, y))")));
   CHECK(leads_on(rule("relu(concat[axis=a](x, y)) => concat[axis=a](relu(x), relu(y))")));
   CHECK(leads_on(rule("relu(x) => relu(relu(x))")));
@@ -81,7 +81,7 @@ TEST_CASE("a rule leads on if it saves, or moves something to where it may be me
   CHECK_FALSE(leads_on(rule("tanh(x), tanh(y) => split[at=dim(x, 0)](tanh(concat(x, y)))")));
 }
 
-TEST_CASE("what follows from the rest, or is stated, is left out") {
+TEST_CASE("laws that follow from the rest, or are stated, are left out") {
   const Law back = {rule("transpose[permutation=[1, 0]](transpose[permutation=[1, 0]](x)) => x")};
   const Law relu = {rule("relu(transpose[permutation=p](x)) => transpose[permutation=p](relu(x))"),
                     rule("transpose[permutation=p](relu(x)) => relu(transpose[permutation=p](x))")};
@@ -97,7 +97,7 @@ TEST_CASE("what follows from the rest, or is stated, is left out") {
   CHECK(beside.not_stated == 5);
 }
 
-TEST_CASE("of a law that is stated in one direction, the other one stays") {
+TEST_CASE("if a law is stated in one direction, the other one stays") {
   const Law law = {rule("concat[axis=1](transpose[permutation=[1, 0]](x), transpose[permutation=[1, 0]](y)) "
                         "=> transpose[permutation=[1, 0]](concat(x, y))"),
                    rule("transpose[permutation=[1, 0]](concat(x, y)) "
@@ -108,7 +108,7 @@ TEST_CASE("of a law that is stated in one direction, the other one stays") {
   CHECK(rules_of(worth)[0].source[0]->op == "transpose");
 }
 
-TEST_CASE("arithmetic is kept where it saves something, and where it associates") {
+TEST_CASE("arithmetic is kept if it saves a kernel or is associativity") {
   const Law mixed = {rule("sub(x, add(y, z)) => sub(sub(x, y), z)"), rule("sub(sub(x, y), z) => sub(x, add(y, z))")};
   const Law factor = {rule("add(mul(x, y), mul(x, z)) => mul(x, add(y, z))"),
                       rule("mul(x, add(y, z)) => add(mul(x, y), mul(x, z))")};
@@ -119,7 +119,7 @@ TEST_CASE("arithmetic is kept where it saves something, and where it associates"
   CHECK(has(worth, "add(x, add(y, z)) => add(y, add(z, x))"));
 }
 
-TEST_CASE("scaling by a product and scaling twice lead to one another") {
+TEST_CASE("scaling by a product and scaling twice are kept in both directions") {
   const Law law = {rule("scalar_mul(scalar_mul(x, y), z) => scalar_mul(x, mul(y, z))"),
                    rule("scalar_mul(x, mul(y, z)) => scalar_mul(scalar_mul(x, y), z)")};
   CHECK(rules_of(worth_of({law}, {})).size() == 2);

@@ -34,7 +34,7 @@ const std::vector<std::string>& rules_with_hypotheses() {
 
 }  // namespace
 
-TEST_CASE("sampled assignments meet all hypotheses, and differ") {
+TEST_CASE("sampled assignments satisfy all hypotheses, and differ") {
   for (const std::string& rule : rules_with_hypotheses()) {
     CAPTURE(rule);
     std::size_t number = 0;
@@ -69,7 +69,7 @@ TEST_CASE("sampling depends on the seed only") {
   CHECK(sampler.samples(10, 1) != sampler.samples(10, 2));
 }
 
-TEST_CASE("hypotheses that nothing meets end the search") {
+TEST_CASE("unsatisfiable hypotheses end the search") {
   // Two squares are never in the ratio 2 : 1.
   const auto all = instances_of("relu(x) => x\n  where rank(x) = 2, dim(x, 0) * dim(x, 0) = 2 * dim(x, 1) * dim(x, 1)");
   const AssignmentSampler sampler(all[0]);
@@ -77,7 +77,7 @@ TEST_CASE("hypotheses that nothing meets end the search") {
   CHECK_FALSE(sampler.admits(std::vector<std::int64_t>(all[0].unknowns.size(), 3)));
 }
 
-TEST_CASE("an instance at numbers has the shapes that it says") {
+TEST_CASE("a concrete instance has the symbolic shapes at its numbers") {
   std::size_t seen = 0;
   for (const std::string& rule : rules_with_hypotheses()) {
     CAPTURE(rule);

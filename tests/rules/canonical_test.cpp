@@ -42,7 +42,7 @@ void collect(const Pattern& pattern, std::map<std::string, std::string>& names) 
   for (const PatternPtr& operand : pattern.operands) collect(*operand, names);
 }
 
-// The same rule with other names, its conditions in another order.
+// The same rule with other names and its conditions in another order.
 Rule disguised(const Rule& rule, Random& random) {
   std::map<std::string, std::string> names;
   for (const PatternPtr& pattern : rule.source) collect(*pattern, names);
@@ -67,7 +67,7 @@ Rule disguised(const Rule& rule, Random& random) {
   return result;
 }
 
-TEST_CASE("the canonical form renames, sorts and leaves out") {
+TEST_CASE("the canonical form renames, sorts and drops defaults") {
   CHECK(form("rule a\n  conv[strides=1, pads=0, groups=q](b, a) => conv[groups=q](b, a)\n"
              "  where 3 > q, q = q, 2 * q * 3 = dim(b, 1), dim(b, 1) = q * 6") ==
         "conv[groups=a](x, y) => conv[groups=a](x, y) where a * 6 = dim(x, 1), a <= 2");
@@ -76,7 +76,7 @@ TEST_CASE("the canonical form renames, sorts and leaves out") {
   // An axiom is the same read from right to left; the smaller text comes first.
   CHECK(form("axiom a\n  relu(relu(y)) = relu(y)") == "relu(relu(x)) = relu(x)");
   CHECK(form("axiom a\n  relu(y) = relu(relu(y))") == "relu(relu(x)) = relu(x)");
-  // A list says how many there are: it stays.
+  // A list determines the length, so it stays.
   CHECK(form("axiom a\n  conv[strides=[1, 1]](b, a) = b") == "conv[strides=[1, 1]](x, y) = x");
   CHECK(form("axiom a\n  conv[strides=2](b, a) = b") == "conv[strides=2](x, y) = x");
   CHECK(form("axiom a\n  leaky_relu[alpha=0.01](reduce_sum[axes=r, keep=true](x)) = x") ==
@@ -149,7 +149,7 @@ TEST_CASE("hashes are the same on every machine") {
   CHECK(is_generated_name("conv-to-conv-0123456789"));
 }
 
-TEST_CASE("what a pattern must give stays, even where it is what it would be") {
+TEST_CASE("required attributes stay, even if they equal the default") {
   CHECK(form("candidate c\n first(split[axis=0, at=n](x)) => slice[axis=0, begin=0, end=n](x)") ==
         "first(split[at=a](x)) => slice[begin=0, end=a](x)");
   CHECK(parse_rule("candidate c\n  " +
@@ -157,7 +157,7 @@ TEST_CASE("what a pattern must give stays, even where it is what it would be") {
             .source.size() == 1);
 }
 
-TEST_CASE("a rule is as large as its larger side") {
+TEST_CASE("the size of a rule is that of its larger side") {
   const auto size = [](const char* text) { return rules::size_of(parse_rule(text)); };
   CHECK(size("candidate c\n  x => x\n") == 0);
   CHECK(size("candidate c\n  relu(relu(x)) => relu(x)\n") == 2);
@@ -171,7 +171,7 @@ TEST_CASE("a rule is as large as its larger side") {
 }
 
 }  // namespace
-TEST_CASE("members of a law are the rules that are written by hand") {
+TEST_CASE("the members of a law equal rules written by hand") {
   const auto law = expanded(
       parse_rule("axiom f-of-pad for f in keeps_zero\n  f(pad[before=b, after=c](x)) = pad[before=b, after=c](f(x))"));
   const Rule by_hand = parse_rule(

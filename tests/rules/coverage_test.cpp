@@ -1,5 +1,5 @@
-// What is used of a rule is what was proved of it: instances that are made without solving equations, as matching has
-// them, against those that provers see.
+// A rule is used as it was proved: compares instances made without solving equations, as for matching, with those that
+// provers see.
 #include "rules/instance/coverage.h"
 
 #include <algorithm>
@@ -21,12 +21,12 @@ using namespace rules;
 
 namespace {
 
-/// Answers at random, and the same to the same question ever after.
+/// Answers at random, and always the same to the same question.
 class OneChoice : public Chooser {
  public:
   explicit OneChoice(std::uint64_t seed) : random_(seed) {}
   std::size_t rank(const std::string& input, std::size_t least, std::size_t greatest) override {
-    // Mostly one rank for all, for else little fits.
+    // Mostly one rank for all, because otherwise little fits.
     const bool is_common = answer("common " + input, 4) > 0;
     return least + answer(is_common ? "rank" : "rank " + input, greatest + 1) % (greatest - least + 1);
   }
@@ -39,7 +39,7 @@ class OneChoice : public Chooser {
   bool is_one(const std::string& input, std::size_t axis) override {
     return answer("one " + input + std::to_string(axis), 3) == 0;
   }
-  bool is_non_negative(const Dim&) override { throw NoValue{}; }  // the distinction is made by provers only
+  bool is_non_negative(const Dim&) override { throw NoValue{}; }  // only provers distinguish cases
 
  private:
   std::size_t answer(const std::string& question, std::size_t count) {
@@ -67,17 +67,17 @@ std::optional<Both> both(const Rule& rule, std::uint64_t seed) {
     return std::nullopt;
   } catch (const Undecided&) {
     return std::nullopt;
-  } catch (const InputError&) {  // a condition that makes no sense there
+  } catch (const InputError&) {  // a condition that is not well-formed there
     return std::nullopt;
   }
 }
 
-/// The unknowns of what was proved, at numbers for those of what is used.
+/// The unknowns of the proved instance, given numbers for those of the used one.
 std::optional<std::vector<std::int64_t>> translated(const Both& instances, const Assignment& assignment) {
   std::map<std::string, std::int64_t> values;
   for (std::size_t i = 0; i < instances.used.unknowns.size(); ++i)
     values[instances.used.unknowns[i].name] = assignment.unknowns[i];
-  // Those that were made up later may be made of those before.
+  // Later made-up unknowns may be made of earlier ones.
   for (std::size_t round = 0; round < instances.proved.made_up.size(); ++round)
     for (const auto& [name, dim] : instances.proved.made_up) {
       const auto names = dim.symbols();
@@ -92,7 +92,7 @@ std::optional<std::vector<std::int64_t>> translated(const Both& instances, const
   return result;
 }
 
-/// Whether both have the same operators and shapes at these numbers, and what was proved speaks of them.
+/// Whether both have the same operators and shapes at these numbers, and the proved instance covers them.
 bool agree(const Both& instances, const Assignment& assignment) {
   const auto unknowns = translated(instances, assignment);
   if (!unknowns || !AssignmentSampler(instances.proved).admits(*unknowns)) return false;
@@ -143,7 +143,7 @@ std::vector<Rule> shipped(const std::string& name) {
   return parse_rules(Source::read((source_folder() / "rules" / name).string())).rules();
 }
 
-/// Conditions that solving turns into something else: products, quotients, ones, constants.
+/// Conditions that solving transforms: products, quotients, ones, constants.
 std::vector<Condition> random_conditions(const Rule& rule, Random& random) {
   const std::vector<std::string> inputs = rule.inputs();
   const auto dim = [&] {
@@ -174,7 +174,7 @@ std::vector<Condition> random_conditions(const Rule& rule, Random& random) {
 
 }  // namespace
 
-TEST_CASE("what is used of a shipped rule is covered by what was proved of it") {
+TEST_CASE("shipped rules are used only as they were proved") {
   for (const char* file : {"taso.rules", "networks.rules", "properties.rules"}) {
     Counts counts;
     std::size_t seed = 1;
@@ -187,7 +187,7 @@ TEST_CASE("what is used of a shipped rule is covered by what was proved of it") 
   }
 }
 
-TEST_CASE("with any conditions, what is used is covered by what was proved, or is not used") {
+TEST_CASE("with any conditions, rules are used only as they were proved") {
   const std::vector<Rule> rules = shipped("taso.rules");
   Random random(5);
   Counts counts;
@@ -204,7 +204,7 @@ TEST_CASE("with any conditions, what is used is covered by what was proved, or i
 }
 
 TEST_CASE("a rule is not used where solving assumes more than the rule says") {
-  // y·z = 1 is not solved, so that x has a dimension of which provers do not see that it is 1.
+  // y·z = 1 is not solved, so provers do not see that a dimension of x is 1.
   const Rule rule = parse_rule(
       "candidate narrow\n  add(x, w), mul(y, z) => add(w, x), mul(z, y)\n"
       "  where rank(x) = 1, rank(y) = 1, rank(w) = 1, dim(x, 0) = dim(y, 0) * dim(y, 0), dim(x, 0) = 1\n");
@@ -219,7 +219,7 @@ TEST_CASE("a rule is not used where solving assumes more than the rule says") {
   CHECK(compared > 0);
 }
 
-TEST_CASE("lists are used as long as they were proved at most") {
+TEST_CASE("lists are used only up to the proved length") {
   Rule rule = parse_rule("candidate a\n  reshape[shape=u](relu(x)) => relu(reshape[shape=u](x))\n");
   Rule axiom = rule;
   axiom.kind = Rule::Kind::axiom;
@@ -230,7 +230,7 @@ TEST_CASE("lists are used as long as they were proved at most") {
   CHECK(at(5) == nullptr);
 }
 
-TEST_CASE("what overflows is undecided, and is not used") {
+TEST_CASE("an instance that overflows is undecided, and is not used") {
   Rule rule = parse_rule(
       "candidate a\n  reshape[shape=[n]](slice[axis=0, begin=b, end=e](relu(relu(x)))) => "
       "reshape[shape=[n]](slice[axis=0, begin=b, end=e](relu(x)))\n  where shape(x) = repeat(4 + 3000000 * b, "
@@ -246,7 +246,7 @@ TEST_CASE("what overflows is undecided, and is not used") {
   CHECK(property.at({{4}, {{1}, {1}, {1}}, {{}}}) == nullptr);
 }
 
-TEST_CASE("a name of a rule is never one that solving makes up") {
+TEST_CASE("a name in a rule is never one that solving makes up") {
   for (const char* name : {"q1", "q2", "q"}) {
     const auto all = instances(parse_rule(std::string("candidate a\n  slice[axis=0, begin=") + name +
                                           ", end=e](x) => slice[axis=0, begin=" + name +
@@ -260,7 +260,7 @@ TEST_CASE("a name of a rule is never one that solving makes up") {
   }
 }
 
-TEST_CASE("where something stands in a list is decided or unknown, never guessed by its form") {
+TEST_CASE("a position in a list is decided or unknown, never guessed") {
   const auto list = [](const std::string& condition) {
     return all_instances(
         parse_rule("candidate a\n  softmax[axis=0](relu(x)) => "

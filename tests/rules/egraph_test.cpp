@@ -1,4 +1,4 @@
-// The e-graph: congruence, explanations, and what properties make of it.
+// The e-graph: congruence, explanations, and saturation with properties.
 #include "rules/egraph/egraph.h"
 
 #include "rules/egraph/saturation.h"
@@ -94,7 +94,7 @@ TEST_CASE("properties make terms equal only where their conditions hold") {
 )");
   CHECK(
       reached(properties, "candidate a\n  conv(x, concat[axis=0](w, v)) => concat[axis=1](conv(x, w), conv(x, v))\n"));
-  // Two groups: the property speaks of one.
+  // Two groups: the property covers one.
   CHECK_FALSE(reached(properties,
                       "candidate b\n  conv[groups=2](x, concat[axis=0](w, v)) => "
                       "concat[axis=1](conv[groups=2](x, w), conv[groups=2](x, v))\n"));
@@ -102,7 +102,7 @@ TEST_CASE("properties make terms equal only where their conditions hold") {
       reached(properties, "candidate c\n  conv(x, concat[axis=0](w, v)) => concat[axis=1](conv(x, v), conv(x, w))\n"));
 }
 
-TEST_CASE("where neither side of a property says all of the other, both have to be there") {
+TEST_CASE("if neither side of a property binds all names, both must exist") {
   const Properties properties = properties_of(R"(axiom sub-of-equals
   sub(x, x) = sub(y, y)
   where shape(x) = shape(y)
@@ -118,7 +118,7 @@ axiom stride-of-one-cell
   CHECK(reached(properties,
                 "candidate c\n  conv[strides=2](x, w) => conv[strides=3](x, w)\n  where spatial(x) = "
                 "spatial(w)\n"));
-  // Other shapes; no difference of equals; another kernel; more than one cell.
+  // Other shapes; not a difference of equals; another kernel; more than one cell.
   CHECK_FALSE(
       reached(properties, "candidate d\n  sub(reduce_sum[axes=[0]](x), reduce_sum[axes=[0]](x)) => sub(x, x)\n"));
   CHECK_FALSE(reached(properties, "candidate e\n  sub(relu(x), x) => sub(x, x)\n"));

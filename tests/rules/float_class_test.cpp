@@ -15,7 +15,7 @@ std::string classes(const std::string& sides) { return rules::text_of(float_clas
 
 }  // namespace
 
-TEST_CASE("data that is moved stays the same to the bit") {
+TEST_CASE("moved data stays the same to the bit") {
   CHECK(classes("relu(concat[axis=a](x, y)) => concat[axis=a](relu(x), relu(y))") == "exact");
   CHECK(classes("transpose[permutation=inverse(p)](transpose[permutation=p](exp(x))) => exp(x)") == "exact");
   CHECK(classes("add(x, mul(y, z)) => add(mul(z, y), x)") == "exact");
@@ -24,7 +24,7 @@ TEST_CASE("data that is moved stays the same to the bit") {
   CHECK(classes("relu(matmul(x, y)), tanh(matmul(x, y)) => relu(matmul(x, y)), tanh(matmul(x, y))") == "exact");
 }
 
-TEST_CASE("what adds up may add up in another order when it is merged or turned round") {
+TEST_CASE("merged or reversed sums may be in another order") {
   CHECK(classes("matmul(x, y), matmul(x, z) => split[axis=1, at=dim(y, 1)](matmul(x, concat[axis=1](y, z)))\n"
                 "  where rank(x) = 2, rank(y) = 2, rank(z) = 2") == "reassociates");
   CHECK(classes("transpose[permutation=[1, 0]](matmul(x, y)) => matmul(transpose[permutation=[1, 0]](y), "
@@ -33,7 +33,7 @@ TEST_CASE("what adds up may add up in another order when it is merged or turned 
                 "split[axis=1, at=dim(w, 0)](conv[strides=s, pads=p](x, concat[axis=0](w, v)))") == "reassociates");
 }
 
-TEST_CASE("what may grow larger on the way may overflow") {
+TEST_CASE("larger intermediate values may overflow") {
   CHECK(classes("add(mul(x, z), mul(y, z)) => mul(add(x, y), z)") == "reassociates, may overflow");
   CHECK(classes("mul(add(x, y), z) => add(mul(x, z), mul(y, z))") == "reassociates, may overflow");
   CHECK(classes("matmul(scalar_mul(x, s), y) => scalar_mul(matmul(x, y), s)") == "reassociates, may overflow");
@@ -42,10 +42,10 @@ TEST_CASE("what may grow larger on the way may overflow") {
   CHECK(classes("matmul(matmul(x, y), z) => matmul(x, matmul(y, z))") == "reassociates, may overflow");
 }
 
-TEST_CASE("zero taps and zero blocks spread what is no number") {
+TEST_CASE("zero taps and zero blocks spread NaN") {
   CHECK(classes("conv[strides=s, pads=p](x, w) => conv[strides=s, pads=p + 1](x, enlarge[kernel=spatial(w) + 2](w))") ==
         "reassociates, spreads NaN");
-  // The rows of each product meet the zeros beside the other.
+  // The rows of each product are multiplied by the zeros beside the other.
   CHECK(float_class(rule("matmul(x, y), matmul(z, w) => matmul(concat[axis=1](x, z), concat[axis=0](y, sub(w, w))), "
                          "matmul(concat[axis=1](x, z), concat[axis=0](sub(y, y), w))\n"
                          "  where rank(x) = 2, shape(x) = shape(z), shape(y) = shape(w)"))
@@ -88,7 +88,7 @@ TEST_CASE("modes have names") {
   CHECK_FALSE(float_mode_named(""));
 }
 
-TEST_CASE("the quick look at a rule agrees with the long one, and every rule that is shipped has a class") {
+TEST_CASE("the quick classification agrees with the full one, and every shipped rule has a class") {
   std::size_t exact = 0, overflow = 0, spread = 0, all = 0;
   for (const char* file : {"rules/taso.rules", "rules/networks.rules"})
     for (const Rule& one : parse_rules(Source::read((source_folder() / file).string())).rules()) {
@@ -99,7 +99,7 @@ TEST_CASE("the quick look at a rule agrees with the long one, and every rule tha
       CHECK(is_admitted(one, FloatMode::strict, false) == found.is_exact);
       CHECK_FALSE((found.is_exact && found.spreads_nan));
       CHECK(float_class_of(digit_of(found)) == found);
-      // Nothing was found to look at if it has all faults.
+      // With all faults, nothing was evaluated.
       CHECK_FALSE(found == FloatClass{});
       ++all;
       exact += found.is_exact ? 1 : 0;

@@ -1,4 +1,4 @@
-// Rules become instances: ranks and axes chosen, equations solved, obligations kept apart.
+// Rules become instances: ranks and axes chosen, equations solved, obligations separate.
 #include "rules/instance/instance.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ TEST_CASE("a rule is tried at every rank and axis that fits") {
   CHECK(of("candidate a\n  conv[strides=[1, 2]](x, w) => conv[strides=[1, 2]](x, w)\n").size() == 1);
 }
 
-TEST_CASE("ranks at which the target never fits are not what the rule speaks of") {
+TEST_CASE("a rule does not cover ranks at which its target never fits") {
   const auto all =
       of("candidate a\n  matmul(x, y), matmul(x, z) => "
          "split[axis=1, at=dim(y, 1)](matmul(x, concat[axis=1](y, z)))\n");
@@ -56,7 +56,7 @@ TEST_CASE("a grouped convolution's channels and filters become multiples of its 
                      [](const Requirement& r) { return r.kind == Requirement::Kind::divides; }));
 }
 
-TEST_CASE("what the target needs is an obligation, what the source needs a hypothesis") {
+TEST_CASE("requirements of the target are obligations, those of the source hypotheses") {
   const auto all =
       of("candidate a\n  slice[axis=0, begin=b, end=e](x) => "
          "slice[axis=0, begin=0, end=e - b](slice[axis=0, begin=b, end=dim(x, 0)](x))\n");
@@ -83,7 +83,7 @@ TEST_CASE("element-wise operands have equal shapes unless the rule says otherwis
   CHECK(broadcast.size() == 3);
 }
 
-TEST_CASE("same padding is a distinction of cases") {
+TEST_CASE("same padding distinguishes cases") {
   const auto all =
       of("candidate a\n  conv[strides=s, pads=same(spatial(x), spatial(w), s)](x, w) => "
          "conv[strides=s, pads=same(spatial(x), spatial(w), s)](x, w)\n  where rank(x) = 3\n");
@@ -95,13 +95,13 @@ TEST_CASE("same padding is a distinction of cases") {
   CHECK(one[0].shape(one[0].source[0])[2] == one[0].nodes[0].shapes[0][2]);
 }
 
-TEST_CASE("rules that make no sense are refused") {
+TEST_CASE("meaningless rules are refused") {
   CHECK_THROWS_AS(of("candidate a\n  conv[strides=s, groups=s](x, w) => conv[strides=s, groups=s](x, w)\n"),
                   InputError);
   CHECK_THROWS_AS(of("candidate a\n  transpose(x) => transpose(x)\n"), InputError);
 }
 
-TEST_CASE("a dimension that equals a number is that number, whichever side it stands on") {
+TEST_CASE("a dimension that equals a number is that number, on either side") {
   for (const bool turned : {false, true}) {
     Equations equations(false);
     const Dim x = equations.add_unknown("x", 1), one = 1;

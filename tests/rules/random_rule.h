@@ -1,4 +1,4 @@
-// Random rules that are well-formed in everything but their shapes: all operators, fields, functions and relations.
+// Random rules that are well-formed except for their shapes: all operators, fields, functions and relations.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +24,11 @@ class RandomRule {
     variables_.clear();
     const std::size_t results = 1 + random_.below(3);
     binding_ = true;
-    rule.source = side(results, "x");  // so that there is an input to speak of
+    rule.source = side(results, "x");  // so that there is an input to mention
     binding_ = false;
     for (rules::PatternPtr& result : rule.source) result = with_terms(*result);
     rule.target = side(results);
-    // Said both ways, each side has to bind the names of the other: here, because they are exchanged.
+    // In both directions, each side must bind the names of the other: here, because they are exchanged.
     rule.both_ways = rule.kind != rules::Rule::Kind::axiom && random_.chance(0.2);
     if (rule.both_ways) rule.target.assign(rule.source.rbegin(), rule.source.rend());
     for (std::size_t i = random_.below(5); i > 0; --i) rule.conditions.push_back(condition());
@@ -90,7 +90,7 @@ class RandomRule {
     return result;
   }
 
-  // While the source is made, attributes bind variables; terms over them come when all are known.
+  // While the source is made, attributes bind variables; terms over them follow when all are known.
   rules::TermPtr attribute(rules::ValueKind kind) {
     if (!binding_) return term(kind, 0);
     if (random_.chance(0.5)) {

@@ -56,7 +56,7 @@ std::string error_of(const std::string& text) {
   return "no error";
 }
 
-TEST_CASE("a canonical rule file prints as it is") {
+TEST_CASE("a canonical rule file prints unchanged") {
   const RuleFile file = parse_rules(Source("sample", sample));
   CHECK(print(file) == sample);
   CHECK(file.rules().size() == 4);
@@ -110,7 +110,7 @@ TEST_CASE("all results of an operator in a row are written as the operator") {
   CHECK(rules::text_of(turned.source) == "second(split[axis=0, at=k](x)), first(split[axis=0, at=k](x))");
 }
 
-TEST_CASE("what is said both ways is two rules") {
+TEST_CASE("a rule in both directions is two rules") {
   const std::string text =
       "# Both\nrule concat-of-relu\n  concat[axis=a](relu(x), relu(y)) <=> relu(concat[axis=a](x, y))\n"
       "  where rank(x) = 2\n  by relu-of-concat\n";
@@ -145,7 +145,7 @@ TEST_CASE("a law for a class is a rule for each of its members") {
   }
   CHECK(names == std::vector<std::string>{"exp-of-reduce-max", "erf-of-reduce-max", "relu-of-reduce-max",
                                           "sigmoid-of-reduce-max", "tanh-of-reduce-max", "clip-of-reduce-max"});
-  // The function brings its attributes along, under names that nothing else has.
+  // The function has its own attributes, under names that nothing else has.
   CHECK(print(expanded(law).back()) ==
         "# It keeps the order.\naxiom clip-of-reduce-max\n"
         "  clip[low=f_low, high=f_high](reduce_max[axes=r, keep=k](x))\n"
@@ -182,7 +182,7 @@ TEST_CASE("a number beside a tensor is a tensor of that shape") {
         "mul(v, clip[low=2, high=2](v))))");
   CHECK(print(rule) == text);
   CHECK(parse_rule(print(rule)).same_statement(rule));
-  // Where a variable is nothing but such a number, its name would be an input's.
+  // If a variable is only such a number, its name would be an input's.
   const std::string alone = "rule a\n  add(v, clip[low=e, high=e](v)) => add(clip[low=e, high=e](v), v)\n";
   CHECK(print(parse_rule(alone)) == alone);
   const std::string law = "axiom g-a for g in binary\n  g(x, 0) = x\n";
@@ -203,7 +203,7 @@ TEST_CASE("terms print with the fewest parentheses") {
   CHECK(round("-(1)") == "0 - 1");
 }
 
-TEST_CASE("random rules print and parse as they are") {
+TEST_CASE("random rules are unchanged by printing and parsing") {
   test::RandomRule rules(1);
   for (int i = 0; i < 5000; ++i) {
     const Rule rule = rules.make();
@@ -226,7 +226,7 @@ TEST_CASE("random rules print and parse as they are") {
   }
 }
 
-TEST_CASE("random rule files print and parse as they are") {
+TEST_CASE("random rule files are unchanged by printing and parsing") {
   test::RandomRule rules(2);
   for (int i = 0; i < 200; ++i) {
     RuleFile file;
@@ -236,7 +236,7 @@ TEST_CASE("random rule files print and parse as they are") {
         continue;
       }
       Rule rule = rules.make();
-      rule.name += std::to_string(items);  // or one might come twice
+      rule.name += std::to_string(items);  // otherwise a name might occur twice
       file.items.emplace_back(std::move(rule));
     }
     const std::string text = print(file);
@@ -257,7 +257,7 @@ fs::path source_folder() {
   return root ? root : ".";
 }
 
-// The blocks of code that name no language, without the indentation that they have in a list.
+// The code blocks without a language, without the indentation of a list.
 std::vector<std::string> plain_blocks(const fs::path& path) {
   std::ifstream file(path);
   std::vector<std::string> blocks;
@@ -276,7 +276,7 @@ std::vector<std::string> plain_blocks(const fs::path& path) {
   return blocks;
 }
 
-TEST_CASE("what the README of the rules shows are rules") {
+TEST_CASE("the examples in the README of the rules are rules") {
   std::size_t items = 0;
   for (std::string block : plain_blocks(source_folder() / "rules/README.md")) {
     if (!block.starts_with("taso rules")) block = "taso rules 1\n\n" + block;
@@ -288,7 +288,7 @@ TEST_CASE("what the README of the rules shows are rules") {
   CHECK(items == 8);
 }
 
-TEST_CASE("the shipped properties print and parse as they are") {
+TEST_CASE("the shipped properties are unchanged by printing and parsing") {
   for (const auto& entry : fs::directory_iterator(source_folder() / "rules")) {
     if (entry.path().extension() != ".rules") continue;
     INFO(entry.path());
@@ -305,8 +305,8 @@ TEST_CASE("the shipped properties print and parse as they are") {
   }
 }
 
-// TASO_BLESS=1 rewrites what the files expect to what the program says. Read the diff.
-TEST_CASE("every mistake in a rule file is reported where it stands") {
+// TASO_BLESS=1 replaces what the files expect by what the program prints. Read the diff.
+TEST_CASE("every mistake in a rule file is reported at its place") {
   const char* bless = std::getenv("TASO_BLESS");
   const std::string mark = "# expect: ";
   std::vector<fs::path> paths;
@@ -319,7 +319,7 @@ TEST_CASE("every mistake in a rule file is reported where it stands") {
     REQUIRE(place != std::string::npos);
     const std::string message = error_of(text);
     const std::size_t message_end = message.find('\n');
-    REQUIRE(message_end != std::string::npos);  // else it was accepted
+    REQUIRE(message_end != std::string::npos);  // otherwise it was accepted
     const std::string headline = message.substr(1, message_end - 1);
     if (bless && std::string_view(bless) == "1")
       std::ofstream(path, std::ios::binary) << text.substr(0, place) << mark << headline << '\n';
@@ -329,17 +329,17 @@ TEST_CASE("every mistake in a rule file is reported where it stands") {
   }
 }
 
-TEST_CASE("what is no text is refused") {
+TEST_CASE("a file that is not text is refused") {
   const std::string head = "taso rules 1\n";
-  CHECK(error_of(head + "# \xff\n").starts_with(":2:3: a rule file is UTF-8, and byte 0xff is not"));
-  CHECK(error_of(head + "# \xc3").starts_with(":2:3: a rule file is UTF-8"));
-  CHECK(error_of(head + "# \xed\xa0\x80\n").starts_with(":2:3: a rule file is UTF-8"));
-  CHECK(error_of(head + "# \xf4\x90\x80\x80\n").starts_with(":2:3: a rule file is UTF-8"));
-  CHECK(error_of(head + "# \xe0\x80\x80\n").starts_with(":2:3: a rule file is UTF-8"));
+  CHECK(error_of(head + "# \xff\n").starts_with(":2:3: a rule file must be UTF-8: invalid byte 0xff"));
+  CHECK(error_of(head + "# \xc3").starts_with(":2:3: a rule file must be UTF-8"));
+  CHECK(error_of(head + "# \xed\xa0\x80\n").starts_with(":2:3: a rule file must be UTF-8"));
+  CHECK(error_of(head + "# \xf4\x90\x80\x80\n").starts_with(":2:3: a rule file must be UTF-8"));
+  CHECK(error_of(head + "# \xe0\x80\x80\n").starts_with(":2:3: a rule file must be UTF-8"));
   CHECK(error_of(head + std::string("# \0\n", 4)).starts_with(":2:3: control character 0x00"));
   CHECK(error_of("").starts_with(":1:1: expected 'taso rules 1' as the first line"));
   CHECK(error_of("t\0a\0s\0o\0").starts_with(":1:1: expected 'taso rules 1'"));
-  CHECK(error_of(std::string("\xff\xfet\0a\0", 6)).starts_with(":1:1: a rule file is UTF-8"));
+  CHECK(error_of(std::string("\xff\xfet\0a\0", 6)).starts_with(":1:1: a rule file must be UTF-8"));
   CHECK(error_of(head + "# \xf0\x9f\x98\x80 \xc3\xa9\n") == "no error");
 }
 
@@ -374,7 +374,7 @@ TEST_CASE("enormous nesting is an error, not an overflow") {
   CHECK(error_of(head + repeated("relu(", 150) + "x" + repeated(")", 150) + " = x") == "no error");
 }
 
-TEST_CASE("a file of many rules is read in time that grows with its length") {
+TEST_CASE("the time to read a rule file is proportional to its length") {
   std::string text = "taso rules 1\n";
   for (int i = 0; i < 20000; ++i) text += "\naxiom r" + std::to_string(i) + "\n  relu(relu(x)) = relu(x)\n";
   const RuleFile file = parse_rules(Source("many", text));

@@ -1,4 +1,4 @@
-// Shape inference with unknowns says what each operator's own inference says at every number.
+// Symbolic shape inference agrees with each operator's own inference at every number.
 #include "ops/core/error.h"
 #include "rules/instance/symbolic_operator.h"
 #include "tests/catch.h"
@@ -10,7 +10,7 @@ using namespace rules;
 
 namespace {
 
-/// An application whose numbers have become unknowns, and what they stand for.
+/// An application whose numbers are replaced by unknowns, and their values.
 class Abstraction {
  public:
   Abstraction(const Application& application, Random& random) : random_(random) {
@@ -32,7 +32,7 @@ class Abstraction {
   Shapes operands;
 
  private:
-  /// Ones stay numbers: what is broadcast must be 1 to the letter.
+  /// Ones stay numbers: only a literal 1 is broadcast.
   Dim unknown(std::int64_t value) {
     if (value == 1 || random_.chance(0.3)) return value;
     const std::string name = "u" + std::to_string(values_.size());
@@ -122,7 +122,7 @@ TEST_CASE("shape inference with unknowns agrees with every operator's own") {
     for (int round = 0; round < 400; ++round) {
       auto application = random_application(random, kind, shapes);
       REQUIRE(application);
-      if (rounds_up(application->op)) continue;  // rounding up has no polynomial
+      if (rounds_up(application->op)) continue;  // its shape is not a polynomial
       if (round % 2 == 1) spoil(*application, random);
       if (may_see_nothing(*application)) continue;  // rules leave out windows that dilation empties
       const auto expected = concrete_shapes(*application);
@@ -150,7 +150,7 @@ TEST_CASE("shape inference with unknowns agrees with every operator's own") {
       }
     }
     CHECK(fitting > 50);
-    // Some fit whatever their numbers are.
+    // Some fit for all numbers.
     const bool takes_reals_only =
         ops::name_of(kind) == "leaky_relu" || ops::name_of(kind) == "clip" || ops::name_of(kind) == "gelu";
     if ((max_inputs(kind) != 1 || !fields_of(kind).empty()) && !takes_reals_only) CHECK(refused >= 5);

@@ -1,4 +1,4 @@
-// Writes TASO's rule files, for tests of what reads them.
+// Writes TASO's rule files, to test the reader.
 #pragma once
 
 #include <cstdint>
@@ -91,7 +91,7 @@ inline std::vector<std::pair<int, int>> window(int kernel, int stride, int paddi
           {key_stride_w, stride}, {key_padding, padding}, {key_activation, activation}};
 }
 
-/// A file of several rules that between them use everything that can be read.
+/// A file of several rules that together use everything that can be read.
 inline std::string taso_sample() {
   const Tensor x{-1, 0}, y{-2, 0}, z{-3, 0};
   const std::vector<std::pair<int, int>> axis0{{key_axis, 0}, {key_rank, 4}}, axis1{{key_axis, 1}, {key_rank, 4}};

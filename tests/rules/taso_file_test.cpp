@@ -39,7 +39,7 @@ std::string translated(const std::string& bytes) {
 const Tensor x{-1, 0}, y{-2, 0}, z{-3, 0}, w{-4, 0};
 const std::vector<std::pair<Tensor, Tensor>> first_to_first{{{0, 0}, {0, 0}}};
 
-TEST_CASE("a file of TASO's is read as rules of ours") {
+TEST_CASE("a TASO file is read as rules") {
   const RuleFile file = read(taso_sample());
   CHECK(print(file) == R"(taso rules 1
 
@@ -75,7 +75,7 @@ candidate taso-004
 }
 
 TEST_CASE("groups of TASO's convolutions follow from the channels") {
-  // Two inputs side by side: neither side's groups.
+  // Two joined inputs: the groups of neither side.
   CHECK(translated(
             taso_rule({{conv, {x, y}, window(3, 1, 1)}, {conv, {z, w}, window(3, 1, 1)}, {add, {{0, 0}, {1, 0}}, {}}},
                       {{concat, {x, z}, {{key_axis, 1}}},
@@ -86,7 +86,7 @@ TEST_CASE("groups of TASO's convolutions follow from the channels") {
     => conv[groups=(dim(x, 1) + dim(y, 1)) / (dim(w, 1) + dim(v, 1))](concat[axis=1](x, y), concat[axis=1](w, v))
   where spatial(w) = [3, 3], spatial(v) = [3, 3]
 )");
-  // What is added has one shape, so the groups are the same.
+  // Summands have the same shape, so the groups are the same.
   CHECK(translated(
             taso_rule({{add, {y, z}, {}}, {conv, {x, {0, 0}}, window(3, 1, 1)}},
                       {{conv, {x, y}, window(3, 1, 1)}, {conv, {x, z}, window(3, 1, 1)}, {add, {{0, 0}, {1, 0}}, {}}},
@@ -102,8 +102,8 @@ TEST_CASE("groups of TASO's convolutions follow from the channels") {
 )");
 }
 
-TEST_CASE("sizes behind operators are worked out from the inputs") {
-  // A convolution of stride 2, then same padding of what it leaves.
+TEST_CASE("sizes after operators follow from the inputs") {
+  // A convolution of stride 2, then same padding of its result.
   const std::vector<Node> chain{{conv, {x, y}, window(3, 2)},
                                 {relu, {{0, 0}}, {}},
                                 {max_pool, {{1, 0}}, window(2, 3)},
@@ -114,7 +114,7 @@ TEST_CASE("sizes behind operators are worked out from the inputs") {
         "same(((spatial(x) + 1) / 2 + 2) / 3 - [2, 2] + 1, [5, 5], 1)");
   CHECK(rules::text_of(*rule.source[0]->operands[0]->operands[0]->attributes[2].second) ==
         "same((spatial(x) + 1) / 2, [2, 2], 3)");
-  // Strides, pads and kernels that are left out are variables, the same on both sides.
+  // Omitted strides, pads and kernels are variables, the same on both sides.
   CHECK(translated(taso_rule({{max_pool, {x}, {}}, {relu, {{0, 0}}, {}}}, {{relu, {x}, {}}, {max_pool, {{0, 0}}, {}}},
                              {{{1, 0}, {1, 0}}})) ==
         R"(  relu(max_pool[kernel=k, strides=s, pads=p](x)) => max_pool[kernel=k, strides=s, pads=p](relu(x))
@@ -139,7 +139,7 @@ TEST_CASE("a split cuts where the concat joined") {
         R"(  relu(x), relu(y) => split[axis=0, at=dim(x, 1)](relu(transpose[permutation=[1, 0]](concat[axis=1](x, y))))
   where rank(x) = 2, rank(y) = 2
 )");
-  // Three joined, cut behind the first.
+  // Three joined, cut after the first.
   CHECK(translated(taso_rule(
             {{relu, {x}, {}}, {relu, {y}, {}}},
             {{concat, {x, y, x}, {{key_axis, 0}}}, {split, {{0, 0}}, cut}, {relu, {{1, 0}}, {}}, {relu, {{1, 1}}, {}}},
@@ -148,15 +148,15 @@ TEST_CASE("a split cuts where the concat joined") {
     => relu(first(split[axis=0, at=dim(x, 0)](concat[axis=0](concat[axis=0](x, y), x)))),
         relu(second(split[axis=0, at=dim(x, 0)](concat[axis=0](concat[axis=0](x, y), x))))
 )");
-  // On the left side it may cut anywhere, and the right side there too.
+  // On the left side it may cut anywhere, and the right side cuts there too.
   CHECK(translated(taso_rule({{split, {x}, cut}, {relu, {{0, 1}}, {}}}, {{relu, {x}, {}}, {split, {{0, 0}}, cut}},
                              {{{1, 0}, {1, 1}}})) ==
         "  relu(second(split[axis=0, at=c0](x))) => second(split[axis=0, at=c0](relu(x)))\n");
   CHECK(error_of(taso_rule({{relu, {x}, {}}}, {{split, {x}, cut}}, first_to_first))
-            .find("rule 0: no concat says where the split cuts") != std::string::npos);
+            .find("rule 0: no concat determines where the split cuts") != std::string::npos);
 }
 
-TEST_CASE("constants are as large as what they meet") {
+TEST_CASE("constants have the size of the other operand") {
   CHECK(translated(taso_rule({{matmul, {x, y}, {}}},
                              {{identity_matrix, {}, {}}, {matmul, {x, {0, 0}}, {}}, {matmul, {{1, 0}, y}, {}}},
                              {{{0, 0}, {2, 0}}})) ==
@@ -181,9 +181,9 @@ TEST_CASE("constants are as large as what they meet") {
                              {{{0, 0}, {2, 0}}}))
             .find("identity_kernel[channels=dim(x, 1), kernel=[3, 5]]") != std::string::npos);
   CHECK(error_of(taso_rule({{relu, {x}, {}}}, {{ones, {}, {}}, {relu, {{0, 0}}, {}}}, {{{0, 0}, {1, 0}}}))
-            .find("nothing says how large the constant is") != std::string::npos);
+            .find("nothing determines the size of the constant") != std::string::npos);
   CHECK(error_of(taso_rule({{relu, {x}, {}}}, {{ones, {}, {}}, {mul, {{0, 0}, {0, 0}}, {}}}, {{{0, 0}, {1, 0}}}))
-            .find("nothing says how large the constant is") != std::string::npos);
+            .find("nothing determines the size of the constant") != std::string::npos);
 }
 
 TEST_CASE("inputs may be results") {
@@ -191,7 +191,7 @@ TEST_CASE("inputs may be results") {
         "  transpose[permutation=r](transpose[permutation=r](x)) => x\n");
 }
 
-TEST_CASE("a hostile file of TASO's is an error that names the rule") {
+TEST_CASE("a hostile TASO file is an error that names the rule") {
   const auto refused = [](const std::string& bytes, const std::string& message) {
     const std::string error = error_of(bytes);
     INFO(error);
@@ -211,7 +211,7 @@ TEST_CASE("a hostile file of TASO's is an error that names the rule") {
   refused("\x0b", "protobuf cannot read it");
   refused(message_field(1, ""), "rule 0: it has no results");
   refused(message_field(1, number_field(1, 3)), "rule 0: it has no results");
-  refused(message_field(1, message_field(1, "")), "rule 0: an operator without a type");
+  refused(message_field(1, message_field(1, "")), "rule 0: an operator has no type");
   refused(taso_rule({{21, {x}, {}}}, {}, {}), "operator type 21 (merge grouped convolution) has no counterpart here");
   refused(taso_rule({{14, {x}, {}}}, {}, {}), "operator type 14 (reshape) has no counterpart here");
   refused(taso_rule({{26, {x}, {}}}, {}, {}), "there is no operator type 26");
@@ -226,12 +226,14 @@ TEST_CASE("a hostile file of TASO's is an error that names the rule") {
   refused(taso_rule({{relu, {x}, {}}, {relu, {{0, -1}}, {}}}, {}, {{{0, 0}, {-1, 0}}}), "no result -1 of operator 0");
   refused(taso_rule({{relu, {x}, {}}}, {}, first_to_first), "there is no result 0 of operator 0");
   refused(taso_rule({{relu, {x}, {{9, 0}, {9, 0}}}}, {}, {}), "parameter 9 is given twice");
-  refused(taso_rule({{concat, {x, y}, {}}}, {{relu, {x}, {}}}, first_to_first), "rule 0: no axis to work along");
-  refused(taso_rule({{concat, {x, y}, {{key_axis, 2}, {key_rank, 2}}}}, {{relu, {x}, {}}}, first_to_first), "no axis");
+  refused(taso_rule({{concat, {x, y}, {}}}, {{relu, {x}, {}}}, first_to_first),
+          "rule 0: the axis is missing or out of range");
+  refused(taso_rule({{concat, {x, y}, {{key_axis, 2}, {key_rank, 2}}}}, {{relu, {x}, {}}}, first_to_first),
+          "out of range");
   refused(taso_rule({{concat, {x, y}, {{key_axis, 2}, {key_rank, 1000000000}}}}, {{relu, {x}, {}}}, first_to_first),
           "1000000000 dimensions");
   refused(taso_rule({{transpose, {x}, {{key_permutation, 3}, {key_rank, 2}}}}, {{relu, {x}, {}}}, first_to_first),
-          "3 is no permutation of 2 axes");
+          "3 is not a permutation of 2 axes");
   refused(taso_rule({{conv, {x, y}, window(3, 1, 2)}}, {{relu, {x}, {}}}, first_to_first),
           "an unknown kind of padding");
   refused(taso_rule({{conv, {x, y}, window(3, 1, 0, 9)}}, {{relu, {x}, {}}}, first_to_first), "an unknown activation");
@@ -241,14 +243,14 @@ TEST_CASE("a hostile file of TASO's is an error that names the rule") {
   refused(taso_rule({{conv, {x, y}, window(3, 1)}, {concat, {x, y}, {{key_axis, 0}, {key_rank, 2}}}}, {},
                     {{{0, 0}, {-1, 0}}}),
           "rank 4 and rank 2");
-  // Each operator twice the one before it: endless, once it is written out.
+  // Each operator uses the one before it twice: exponential, once written as text.
   std::vector<Node> doubled{{add, {x, y}, {}}};
   for (int i = 0; i < 15; ++i) doubled.push_back({add, {{i, 0}, {i, 0}}, {}});
-  refused(taso_rule(doubled, {}, {{{15, 0}, {-1, 0}}}), "too long to be written out");
+  refused(taso_rule(doubled, {}, {{{15, 0}, {-1, 0}}}), "its text is too long");
   refused(taso_rule(std::vector<Node>(1000, Node{relu, {x}, {}}), {}, {}), "more than 16 operators on a side");
 }
 
-TEST_CASE("what the format may hold besides is skipped") {
+TEST_CASE("unknown fields of the format are skipped") {
   const std::string rule = taso_rule({{relu, {x}, {}}}, {{relu, {x}, {}}}, first_to_first);
   CHECK(read(message_field(9, "anything") + number_field(7, 5) +
              "\x11"
@@ -259,7 +261,7 @@ TEST_CASE("what the format may hold besides is skipped") {
             .items.size() == 2);
 }
 
-TEST_CASE("every truncation of a file of TASO's is an error or a shorter file") {
+TEST_CASE("every truncation of a TASO file is an error or a shorter file") {
   const std::string bytes = taso_sample();
   std::size_t read_well = 0;
   for (std::size_t length = 0; length < bytes.size(); ++length)
@@ -267,7 +269,7 @@ TEST_CASE("every truncation of a file of TASO's is an error or a shorter file") 
   CHECK(read_well == 4);  // between two rules
 }
 
-TEST_CASE("damaged files of TASO's are refused or read as rules that print and parse") {
+TEST_CASE("damaged TASO files are refused or read as rules that print and parse") {
   const std::string bytes = taso_sample();
   Random random(1);
   std::size_t read_well = 0;

@@ -1,5 +1,5 @@
 // Tries a rule as it is written, on numbers alone: no unknowns, no equations, no instances. Where the source is
-// well-formed and the conditions hold, the target must compute the same. Finds what solving shapes has lost.
+// well-formed and the conditions hold, the target must compute the same. Finds mistakes of solving shapes.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Numbers {
   std::map<std::string, rules::TermValue> variables;
 };
 
-/// Makes choices at random and remembers them.
+/// Chooses at random and records the choices.
 class RandomChooser : public rules::Chooser {
  public:
   explicit RandomChooser(Random& random) : random_(random) {}
@@ -64,7 +64,7 @@ class ByTheLetter {
     for (std::size_t start = 0; start < starts; ++start) {
       const auto first = numbers_that_fit();
       if (!first) continue;
-      // What broadcasts there may broadcast later on; what does not must not.
+      // Dimensions that broadcast here may broadcast later; others must not.
       broadcasting_.clear();
       learning_ = true;
       elements_.clear();
@@ -169,7 +169,7 @@ class ByTheLetter {
       std::int64_t& size = place->second[random_.below(place->second.size())];
       const std::int64_t before = size;
       size = changed(size, 1);
-      // What was equal is often meant to be: change all of them alike.
+      // Equal dimensions are often meant to be: change all of them together.
       if (random_.chance(0.5))
         for (auto& [input, extents] : numbers.shapes)
           for (std::int64_t& other : extents)
@@ -271,7 +271,7 @@ class ByTheLetter {
   };
   struct TooLarge {};
 
-  /// Nothing if the rule does not speak of these numbers; else why it fails, or an empty text.
+  /// Nothing if the rule does not cover these numbers; otherwise why it fails, or an empty text.
   std::optional<std::string> failure_at(const Numbers& numbers) {
     try {
       return compare(numbers);
@@ -286,7 +286,7 @@ class ByTheLetter {
     const auto source = values_of<verifier::Rounded>(rule_.source, numbers, false);
     if (!source) return std::nullopt;
     const auto target = values_of<verifier::Rounded>(rule_.target, numbers, true);
-    // A property speaks of numbers at which both sides are well-formed.
+    // A property covers numbers at which both sides are well-formed.
     if (!target && is_axiom()) return std::nullopt;
     if (!target) return "the target is not well-formed: " + reason_;
     for (std::size_t i = 0; i < source->size(); ++i) {
@@ -348,7 +348,7 @@ class ByTheLetter {
     return std::move(results[pattern.output]);
   }
 
-  /// A dimension of 1 against a larger one means broadcasting only where it did so from the start.
+  /// A dimension of 1 broadcasts against a larger one only if it did so from the start.
   template <class S>
   void watch_broadcast(const rules::Pattern& pattern, const std::vector<ops::Tensor<S>>& operands,
                        const std::string& path) {
@@ -397,7 +397,7 @@ class ByTheLetter {
                              std::holds_alternative<std::vector<Dim>>(field.value);
         number = is_list ? FieldValue(std::vector<std::int64_t>(length, single->value())) : FieldValue(single->value());
       }
-      check(set_field(op, field.name, number), "an attribute is of the kind that its operator wants");
+      check(set_field(op, field.name, number), "an attribute has the kind that its operator needs");
     }
     return op;
   }
@@ -416,7 +416,7 @@ class ByTheLetter {
   const rules::Rule& rule_;
   Random random_;
   std::map<std::string, std::string> fields_;  // the field that a variable stands for
-  std::set<std::vector<std::size_t>> ranks_;   // of which the rule speaks
+  std::set<std::vector<std::size_t>> ranks_;   // covered by the rule
   std::map<std::string, std::optional<ops::Tensor<verifier::Rounded>>> elements_;
   std::set<std::string> broadcasting_;
   bool learning_ = false;

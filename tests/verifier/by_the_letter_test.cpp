@@ -17,7 +17,7 @@ std::string tried(const std::string& text, std::size_t starts = 20, std::size_t 
 
 }  // namespace
 
-TEST_CASE("false rules fail by the letter") {
+TEST_CASE("false rules fail as written") {
   CHECK(tried("matmul(x, y) => matmul(y, x)") != "");
   CHECK(tried("relu(add(x, y)) => add(relu(x), relu(y))") != "");
   CHECK(tried("concat[axis=1](conv[groups=g](x, w), conv[groups=g](x, v)) => conv[groups=g](x, concat[axis=0](w, v))\n"
@@ -25,7 +25,7 @@ TEST_CASE("false rules fail by the letter") {
   CHECK(tried("split[axis=a, at=n](x) => split[axis=a, at=1](x)") != "");
 }
 
-TEST_CASE("sound rules and properties hold by the letter") {
+TEST_CASE("sound rules and properties hold as written") {
   std::vector<std::filesystem::path> files{source_folder() / "rules/properties.rules"};
   for (const auto& entry : std::filesystem::directory_iterator(source_folder() / "tests/verifier/sound"))
     files.push_back(entry.path());

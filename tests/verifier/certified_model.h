@@ -1,4 +1,4 @@
-// Models that were rewritten, with their certificates, made as taso-opt makes them.
+// Rewritten models with their certificates, made as taso-opt makes them.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,13 @@
 
 namespace taso::test {
 
-/// A model, what the search made of it, and the certificate.
+/// A model, the optimised model, and the certificate.
 struct CertifiedModel {
   onnx::Model before, after;
   rules::RewriteCertificate certificate;
 };
 
-/// Nothing if the graph cannot be said in ONNX, or its rewritten form cannot.
+/// Nothing if the graph, or its rewritten form, cannot be expressed in ONNX.
 inline std::optional<CertifiedModel> certify(const Graph& graph, const std::vector<rules::Rule>& rules,
                                              const search::SearchOptions& options) {
   std::optional<onnx::Model> model;

@@ -1,5 +1,4 @@
-// Clean-ups are shown to be right by code of its own: what they really do is accepted, and numbers that are a little
-// wrong are not.
+// Independent code shows that clean-ups are right: it accepts what they really do, and refuses slightly wrong numbers.
 #include "verifier/replay/clean_ups.h"
 
 #include <cstring>
@@ -25,8 +24,8 @@ std::optional<std::string> shown(const onnx::Model& before, const onnx::Model& a
       original.graph, cleaned.graph, [](const Value&) { return std::string("a value"); }, computed_ahead());
 }
 
-/// Accepts what clean-ups do to the model; refuses it as soon as any number that they made is another. Returns how many
-/// tensors they made.
+/// Accepts what clean-ups do to the model, and refuses it if any number that they made is changed. Returns the number
+/// of tensors they made.
 std::size_t check_clean_ups(const proto::ModelProto& proto) {
   onnx::Model before(proto, {});
   before.validate();
@@ -75,7 +74,7 @@ void add_norm(proto::GraphProto& graph, std::string_view input, std::string_view
 
 }  // namespace
 
-TEST_CASE("batch normalisation that went into weights is computed anew") {
+TEST_CASE("batch normalisation folded into weights is computed again") {
   for (const bool biased : {false, true}) {
     proto::ModelProto model = empty_model();
     proto::GraphProto& graph = *model.mutable_graph();
@@ -92,7 +91,7 @@ TEST_CASE("batch normalisation that went into weights is computed anew") {
   }
 }
 
-TEST_CASE("batch normalisations one behind the other") {
+TEST_CASE("batch normalisations in sequence") {
   proto::ModelProto model = empty_model();
   proto::GraphProto& graph = *model.mutable_graph();
   declare(*graph.add_input(), "x", {1, 3, 5, 5});
@@ -138,7 +137,7 @@ TEST_CASE("batch normalisation behind a product of matrices") {
   }
 }
 
-TEST_CASE("what depends on constants and sizes is computed anew") {
+TEST_CASE("values that depend on constants and sizes are computed again") {
   proto::ModelProto model = empty_model();
   proto::GraphProto& graph = *model.mutable_graph();
   auto& input = *graph.add_input();

@@ -92,7 +92,7 @@ TEST_CASE("every planted false property is caught") {
   for (const std::string& complaint : complaints) FAIL_CHECK(complaint);
 }
 
-TEST_CASE("the condition that is found for two grouped convolutions side by side is no stronger than it must be") {
+TEST_CASE("the condition found for two joined grouped convolutions is no stronger than necessary") {
   const rules::Rule rule = rules::parse_rule(
       "candidate c\n"
       "  concat[axis=1](conv[strides=s, dilations=d, pads=p, groups=dim(x, 1) / dim(w, 1)](x, w),\n"
@@ -103,7 +103,7 @@ TEST_CASE("the condition that is found for two grouped convolutions side by side
   CHECK(verdict.kind == RuleVerdict::Kind::conditional);
   std::string text;
   for (const rules::Condition& condition : verdict.condition) text += rules::text_of(condition) + "\n";
-  // Equal shapes would do as well, and leave out different numbers of groups.
+  // Equal shapes would also do, but exclude different numbers of groups.
   CHECK(text ==
         "spatial(x) = spatial(z)\nspatial(w) = spatial(v)\ndim(w, 1) = dim(v, 1)\n"
         "dim(w, 0) * dim(z, 1) = dim(v, 0) * dim(x, 1)\n");

@@ -10,7 +10,7 @@ using namespace verifier;
 
 namespace {
 
-/// Why the target is not seen to be defined at the first instance that is not proved; empty if all are.
+/// Why the target is not proved to be defined, at the first instance that is not; empty if all are.
 std::string obstacle(const rules::Rule& rule) {
   for (const rules::Instance& instance : rules::instances(rule))
     if (const auto result = prove_definedness(instance); result.kind != NormalFormResult::proved) return result.reason;
@@ -44,7 +44,7 @@ TEST_CASE("the two sides of every property are defined at the same numbers") {
   CHECK(partial > 40);
 }
 
-TEST_CASE("what is positive may be divided by") {
+TEST_CASE("positive numbers are valid divisors") {
   CHECK(is_defined("relu(x) => div(relu(x), exp(x))"));
   CHECK(is_defined("relu(x) => div(relu(x), sigmoid(x))"));
   CHECK(is_defined("relu(x) => div(relu(x), add(ones[shape=shape(x)], relu(x)))"));
@@ -65,26 +65,26 @@ TEST_CASE("squares are those of one element") {
   // x[i, j] x[j, i] may be negative.
   CHECK_FALSE(is_defined("mul(x, x) => sqrt(mul(x, transpose[permutation=[1, 0]](x)))"));
   CHECK_FALSE(is_defined("matmul(x, y) => sqrt(matmul(x, y))"));
-  // Sum_k x[i, k] x[i, k] is none, and Sum_k x[i, k] x[k, i] may be.
+  // Sum_k x[i, k] x[i, k] is not negative, but Sum_k x[i, k] x[k, i] may be.
   CHECK(is_defined("reduce_sum[axes=[1]](mul(x, x)) => sqrt(reduce_sum[axes=[1]](mul(x, x)))"));
   CHECK_FALSE(is_defined("reduce_sum[axes=[1]](x) => sqrt(mul(reduce_sum[axes=[1]](x), reduce_sum[axes=[0]](x)))"));
 }
 
-TEST_CASE("a demand is met only where it is made") {
+TEST_CASE("a demand of the source covers only its own elements") {
   CHECK(is_defined("div(x, y) => sub(div(x, y), div(y, y))"));
   CHECK_FALSE(is_defined("div(x, y) => sub(div(x, y), div(y, x))"));
-  // Of another row.
+  // For another row.
   CHECK_FALSE(is_defined("slice[axis=0, begin=0, end=2](div(x, y)) => slice[axis=0, begin=1, end=3](div(x, y))"));
   CHECK(is_defined("reduce_sum[axes=[0]](div(x, y)) => slice[axis=0, begin=0, end=1](div(x, y))"));
   CHECK_FALSE(is_defined("slice[axis=0, begin=0, end=1](div(x, y)) => reduce_sum[axes=[0]](div(x, y))"));
-  // Half of it here, the other half there.
+  // One half is covered by the first demand, the other by the second.
   CHECK(
       is_defined("reduce_sum[axes=[0]](concat[axis=0](div(x, z), div(y, w))) "
                  "=> reduce_sum[axes=[0]](div(concat[axis=0](x, y), concat[axis=0](z, w)))"));
   CHECK_FALSE(
       is_defined("reduce_sum[axes=[0]](concat[axis=0](div(x, z), mul(y, w))) "
                  "=> reduce_sum[axes=[0]](div(concat[axis=0](x, y), concat[axis=0](z, w)))"));
-  // In the window, and in one that is larger.
+  // Inside the window, and in a larger one.
   CHECK(is_defined("max_pool[kernel=[3, 3], pads=[1, 1, 1, 1]](sqrt(x)) => sqrt(x)"));
   CHECK_FALSE(is_defined("max_pool[kernel=[1, 1]](sqrt(x)) => max_pool[kernel=[3, 3], pads=[1, 1, 1, 1]](sqrt(x))"));
   CHECK_FALSE(is_defined("max_pool[kernel=[3, 3], strides=[2, 2]](sqrt(x)) => sqrt(x)"));

@@ -1,4 +1,4 @@
-// The operators' meaning as formulas: the same definition that computes also proves.
+// The operators' meaning as formulas: the same definition is used to compute and to prove.
 #include <set>
 
 #include "ops/graph/operator.h"
@@ -118,7 +118,7 @@ TEST_CASE("a split undoes a concatenation") {
   refutes(all_of(op::Split{.axis = 0, .at = 2}, {apply(op::Concat{.axis = 0}, {b, a})})[0], a);
 }
 
-TEST_CASE("functions that are not polynomials are functions, and no more is known of them") {
+TEST_CASE("functions that are not polynomials are uninterpreted") {
   const T x = unknowns("x", {2}), y = unknowns("y", {2});
   proves(apply(op::Exp{}, {apply(add, {x, y})}), apply(op::Exp{}, {apply(add, {y, x})}));
   refutes(apply(op::Exp{}, {x}), apply(op::Tanh{}, {x}));
@@ -149,7 +149,7 @@ TEST_CASE("maxima and minima") {
   proves(apply(min, {x, apply(max, {y, z})}), apply(max, {apply(min, {x, y}), apply(min, {x, z})}));
   refutes(apply(max, {x, y}), apply(min, {x, y}));
   refutes(apply(max, {apply(mul, {x, z}), apply(mul, {y, z})}), apply(mul, {z, apply(max, {y, x})}));
-  // What is added all along the axis does not show.
+  // Adding what is constant along the axis has no effect.
   const T matrix = unknowns("m", {2, 2}), shift = unknowns("s", {2, 1});
   proves(apply(op::Softmax{.axis = 1}, {apply(add, {matrix, shift})}), apply(op::Softmax{.axis = 1}, {matrix}));
   refutes(apply(op::Softmax{.axis = 0}, {apply(add, {matrix, shift})}), apply(op::Softmax{.axis = 0}, {matrix}));

@@ -21,7 +21,7 @@ rules::RuleFile shipped() {
 
 }  // namespace
 
-TEST_CASE("every operator that laws are stated for is proved to be of its class") {
+TEST_CASE("every operator that laws are stated for is proved to belong to its class") {
   const std::vector<rules::Rule> laws = shipped().laws();
   const std::vector<Membership> all = memberships(laws);
   CHECK(all.size() >= 40);
@@ -35,10 +35,10 @@ TEST_CASE("every operator that laws are stated for is proved to be of its class"
 TEST_CASE("a wrong membership is refused") {
   const Membership wrong[] = {
       membership("keeps_zero", "sigmoid"), membership("keeps_zero", "exp"),
-      membership("keeps_zero", "clip"),  // where 0 lies between its bounds, and not elsewhere
+      membership("keeps_zero", "clip"),  // only if 0 lies between its bounds
       membership("keeps_zero", "pow"),     membership("rising", "hard_swish"),
       membership("rising", "gelu"),        membership("rising", "leaky_relu"),
-      membership("rising", "sqrt"),  // √max(-1, 4) has a value, max(√-1, √4) has none
+      membership("rising", "sqrt"),  // √max(-1, 4) is defined, max(√-1, √4) is not
       membership("linear", "mul"),         membership("linear", "max"),
       membership("linear", "div"),         membership("total", "sqrt"),
       membership("total", "div"),
@@ -58,7 +58,7 @@ TEST_CASE("a wrong membership is refused") {
   }
 }
 
-TEST_CASE("one proof does for a class") {
+TEST_CASE("one proof covers a class") {
   std::size_t once = 0;
   for (const rules::Rule& law : shipped().laws()) {
     if (!is_proved_once(law)) continue;
@@ -86,15 +86,15 @@ TEST_CASE("a false law for a class is refuted by a member") {
   CHECK_FALSE(verdict_of("axiom g-a for g in binary\n  g(x, y) = g(y, x)\n  where broadcast(x, y)").is_valid());
 }
 
-TEST_CASE("what holds for members only by chance is not proved of their class") {
-  // All linear functions there are have the same value at equal operands but for the sign; a x + b y has not.
+TEST_CASE("a law that holds for members only by chance is not proved for their class") {
+  // All existing linear functions have the same value at equal operands, up to the sign; a x + b y has not.
   const PropertyVerdict verdict =
       validate(rules::parse_rule("axiom g-a for g in linear\n  mul(g(x, x), g(x, x)) = mul(g(x, x), add(x, x))\n"));
   CHECK(verdict.counterexample.empty());
   CHECK_FALSE(verdict.holds_for_all_shapes());
 }
 
-TEST_CASE("holes that repetition had left are closed") {
+TEST_CASE("laws that used to be missing for some members hold") {
   const rules::Properties properties(shipped().rules());
   const char* const rules_by_properties[] = {
       "tanh(pad[before=b, after=c](x)) => pad[before=b, after=c](tanh(x))",

@@ -1,9 +1,9 @@
 // A campaign of mutants: verifier_mutate [--count N] [--seed S] [--jobs J] [--time-limit T] [--list FILE]
 //                                        --properties FILE RULES…
-// Sound rules are changed at random and each mutant goes through the whole verifier. Not one whose two sides differ on
-// concrete tensors may be called proved: what is proved is tried again on many tensors, also as it is written, without
-// any of the machinery of instances; and what has a counterexample is handed to the provers all the same. Prints how
-// many were caught by which means. Exit 1 if the verifier was taken in.
+// Changes sound rules at random and runs each mutant through the whole verifier. No mutant whose sides differ on
+// concrete tensors may be called proved: proved mutants are tried again on many tensors, also as they are written,
+// without any instances; and mutants with a counterexample are still given to the provers. Prints how many were caught
+// by which means. Exits with 1 if the verifier was deceived.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -96,11 +96,11 @@ std::vector<Mutant> make_mutants(const std::vector<rules::Rule>& rules, const Se
 
 struct Outcome {
   std::string word;     ///< a column of the report
-  std::string failure;  ///< how the verifier was taken in
+  std::string failure;  ///< how the verifier was deceived
   std::string remark;
 };
 
-/// A counterexample to what was proved, looked for with other numbers than the verifier's.
+/// A counterexample to a proved rule, searched with other numbers than the verifier's.
 std::string try_again(const rules::Rule& rule, const std::vector<rules::Condition>& condition, std::uint64_t seed) {
   rules::InstanceOptions options;
   options.extra = condition;
@@ -116,7 +116,7 @@ std::string try_again(const rules::Rule& rule, const std::vector<rules::Conditio
   return verifier::text_of(*refutation.counterexample, all[refutation.counterexample->instance]);
 }
 
-/// A proof of what has a counterexample, at full length.
+/// A proof of a rule that has a counterexample, without shortcuts.
 std::string proof_all_the_same(const rules::Rule& rule, const rules::Properties& properties) {
   const auto all = rules::instances(rule);
   RefuteOptions options;
@@ -145,7 +145,7 @@ Outcome judge(const Mutant& mutant, std::size_t number, const rules::Properties&
   }
   VerifyOptions options;
   options.time_limit = settings.time_limit;
-  // Conditions take long to find: for some mutants they are looked for.
+  // Finding conditions takes long, so only some mutants do it.
   options.abduce = number % 10 == 0;
   RuleVerdict verdict;
   try {
@@ -167,7 +167,7 @@ Outcome judge(const Mutant& mutant, std::size_t number, const rules::Properties&
       const auto says = [&](std::string_view words) { return verdict.counterexample.find(words) != std::string::npos; };
       const bool has_numbers = says("\n  ");
       const bool differ = says("they differ"), is_undefined = says("is undefined");
-      const bool fits_nowhere = says("target is well-formed nowhere");
+      const bool fits_nowhere = says("target is never well-formed");
       return {differ                        ? "values differ"
               : is_undefined                ? "target undefined"
               : has_numbers || fits_nowhere ? "target ill-formed"

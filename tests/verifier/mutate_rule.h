@@ -1,4 +1,4 @@
-// Small changes of a rule, most of which make it false: what the verifier must not be taken in by.
+// Small changes of a rule, most of which make it false; they must not deceive the verifier.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class RuleMutation {
 
   explicit RuleMutation(Random& random) : random_(random) {}
 
-  /// Nothing if the rule offers no place for this kind of change, or the change changes nothing.
+  /// Nothing if the rule has no place for this kind of change, or the change has no effect.
   std::optional<rules::Rule> apply(const rules::Rule& rule, std::size_t kind) {
     rule_ = rule;
     rule_.kind = rules::Rule::Kind::candidate;
@@ -107,7 +107,7 @@ class RuleMutation {
     for (const rules::PatternPtr& operand : pattern->operands) sum += count(operand, accept);
     return sum;
   }
-  /// The pattern with its node number `place`, of those that are accepted, changed.
+  /// The pattern with a change at node `place`, counting accepted nodes only.
   static rules::PatternPtr changed_at(const rules::PatternPtr& pattern, std::size_t& place, const Accept& accept,
                                       const Change& change) {
     rules::Pattern copy = *pattern;
@@ -199,7 +199,7 @@ class RuleMutation {
     return true;
   }
 
-  /// A term that is like this one.
+  /// A similar term.
   rules::TermPtr changed_term(const rules::TermPtr& term) {
     switch (term->kind) {
       case rules::Term::Kind::integer:

@@ -13,7 +13,7 @@ using namespace verifier;
 
 namespace {
 
-// All instances of it are proved, and there is one.
+// Whether it has instances, and all are proved.
 bool proved(const char* text) {
   const std::vector<rules::Instance> all = rules::instances(rules::parse_rule(text));
   if (all.empty()) return false;
@@ -27,7 +27,7 @@ bool proved(const char* text) {
   return true;
 }
 
-// No instance of it is proved.
+// Whether no instance is proved.
 bool never_proved(const char* text) {
   for (const rules::Instance& instance : rules::instances(rules::parse_rule(text)))
     if (prove_by_normal_form(instance).kind == NormalFormResult::proved) {
@@ -160,7 +160,7 @@ TEST_CASE("normal form: the order of numbers") {
 }
 
 TEST_CASE("normal form: maxima of windows") {
-  // With dilation a window can step over all of a small input, and relu of nothing is not nothing.
+  // With dilation a window can step over all of a small input, and relu of minus infinity is not minus infinity.
   CHECK(
       proved("axiom a\n  relu(max_pool[kernel=k, strides=s, dilations=1, pads=p](x)) = max_pool[kernel=k, strides=s, "
              "dilations=1, pads=p](relu(x))"));
@@ -197,7 +197,7 @@ TEST_CASE("normal form: positions in a part that only its guard bounds") {
                    "2)"));
 }
 
-TEST_CASE("normal form: what is never negative") {
+TEST_CASE("normal form: numbers that are never negative") {
   CHECK(proved("axiom a\n  relu(matmul(relu(x), relu(y))) = matmul(relu(x), relu(y))"));
   CHECK(proved("axiom a\n  relu(sigmoid(x)) = sigmoid(x)"));
   CHECK(proved("axiom a\n  relu(add(exp(x), relu(y))) = add(relu(y), exp(x))\n  where shape(x) = shape(y)"));
@@ -208,10 +208,10 @@ TEST_CASE("normal form: what is never negative") {
   CHECK(never_proved("axiom a\n  relu(sub(exp(x), relu(y))) = sub(exp(x), relu(y))\n  where shape(x) = shape(y)"));
   CHECK(never_proved("axiom a\n  clip[low=1](sigmoid(x)) = sigmoid(x)"));
   CHECK(never_proved("axiom a\n  relu(div(exp(x), y)) = div(exp(x), y)\n  where shape(x) = shape(y)"));
-  CHECK(never_proved("axiom a\n  relu(div(exp(x), relu(x))) = div(exp(x), relu(x))"));  // 1 / 0 is nothing to count on
+  CHECK(never_proved("axiom a\n  relu(div(exp(x), relu(x))) = div(exp(x), relu(x))"));  // 1 / 0 may be any number
 }
 
-TEST_CASE("normal form: functions that keep the order") {
+TEST_CASE("normal form: monotone functions") {
   CHECK(proved("axiom a\n  max(exp(x), exp(y)) = exp(max(x, y))\n  where shape(x) = shape(y)"));
   CHECK(proved("axiom a\n  min(tanh(x), tanh(y)) = tanh(min(x, y))\n  where shape(x) = shape(y)"));
   CHECK(proved("axiom a\n  relu(tanh(x)) = tanh(relu(x))"));
@@ -233,7 +233,7 @@ TEST_CASE("normal form: functions that keep the order") {
                    "strides=s, dilations=d, pads=p](x))"));
 }
 
-TEST_CASE("normal form: maxima of what cancels") {
+TEST_CASE("normal form: maxima of terms that cancel") {
   CHECK(
       proved("axiom a\n  max_pool[kernel=k, strides=s, pads=p](sub(x, x)) = sub(max_pool[kernel=k, strides=s, "
              "pads=p](x), max_pool[kernel=k, strides=s, pads=p](x))"));

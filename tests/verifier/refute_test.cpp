@@ -50,7 +50,7 @@ TEST_CASE("true rules have no counterexample") {
   stands("matmul(x, add(y, z)) => add(matmul(x, y), matmul(x, z))");
   stands("matmul(matmul(x, y), z) => matmul(x, matmul(y, z))");
   stands("relu(relu(x)) => relu(x)");
-  stands("max(add(x, z), add(y, z)) => add(max(x, y), z)");  // wraps around in the field
+  stands("max(add(x, z), add(y, z)) => add(max(x, y), z)");  // overflows in the field
   stands("softmax[axis=a](x) => softmax[axis=a](x)");
   stands("transpose[permutation=p](transpose[permutation=q](x)) => transpose[permutation=compose(q, p)](x)");
   stands("batch_norm[epsilon=e](x, s, b, m, v) => batch_norm[epsilon=e](x, s, b, m, v)");
@@ -70,16 +70,16 @@ TEST_CASE("true rules with two results, groups, strides and splits have no count
   stands("concat[axis=a](first(split[axis=a, at=n](x)), second(split[axis=a, at=n](x))) => x");
 }
 
-TEST_CASE("a law that the field does not know is no counterexample, but noted") {
+TEST_CASE("a law that fails only in the field is counted, but not refuted") {
   const Found found = search("mul(exp(x), exp(y)) => exp(add(x, y))");
   CHECK_FALSE(found.refutation.counterexample);
   CHECK(found.refutation.only_in_field > 100);
-  // Nor is one that rounding hides or makes up.
+  // Nor is one that rounding hides or causes.
   CHECK_FALSE(search("sub(add(exp(x), y), exp(x)) => y").refutation.counterexample);
   CHECK_FALSE(search("mul(sqrt(x), sqrt(x)) => x").refutation.counterexample);
 }
 
-TEST_CASE("a counterexample is as small as can be") {
+TEST_CASE("a counterexample is as small as possible") {
   falls("matmul(x, y) => matmul(y, x)",
         "at rank(x) = 2, rank(y) = 2\n"
         "  x [1, 1]\n"
@@ -143,7 +143,7 @@ TEST_CASE("differences that attributes make are found") {
   falls("leaky_relu[alpha=t](leaky_relu[alpha=t](x)) => leaky_relu[alpha=t](x)");
 }
 
-TEST_CASE("what functions do differently is found") {
+TEST_CASE("different functions are told apart") {
   falls("gelu[tanh=true](x) => gelu[tanh=false](x)");
   falls("sigmoid(x) => tanh(x)");
   falls("softmax[axis=0](x) => softmax[axis=1](x)\n  where rank(x) = 2");

@@ -1,4 +1,4 @@
-// Steps that the search took are followed, and lead to the graph that it found and to the model that was written.
+// The steps of a search are replayed, and lead to the graph that it found and to the model that was written.
 #include "verifier/replay/replay.h"
 
 #include "cost/pricing/roofline.h"
@@ -16,7 +16,7 @@ namespace taso::test {
 
 using namespace verifier;
 
-TEST_CASE("the steps of random searches are followed") {
+TEST_CASE("the steps of random searches are replayed") {
   const auto rules = sound_rules();
   RuleGraphs graphs(rules);
   ReplayRules ready(rules);
@@ -39,7 +39,7 @@ TEST_CASE("the steps of random searches are followed") {
   CHECK(steps > 100);
 }
 
-TEST_CASE("values that turn out to be one are followed") {
+TEST_CASE("merged values are replayed") {
   const Graph graph = parse_graph(R"(graph
     input x: float32[4, 8]
     a = relu(x)
@@ -64,14 +64,14 @@ TEST_CASE("values that turn out to be one are followed") {
   CHECK(Replay(graph).take(wrong, ready).value_or("").find("same way") != std::string::npos);
 }
 
-TEST_CASE("a step that is refused is not tried again on what it left behind") {
+TEST_CASE("a refused step leaves nothing behind") {
   const Graph graph = parse_graph("graph\ninput x: float32[4]\na = relu(x)\nb = relu(a)\noutput b");
   const rules::Rule rule = rules::parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n");
   const search::SearchResult result = search::search(graph, {rule}, cost::Roofline());
   REQUIRE(result.steps.size() == 1);
   rules::RewriteStep wrong = result.steps[0];
   wrong.merged.emplace_back(1, 0);
-  ReplayRules one({rule}), two({rule, rule});  // which may have one name
+  ReplayRules one({rule}), two({rule, rule});  // two rules may have the same name
   const std::string reason = Replay(graph).take(wrong, one).value_or("");
   CHECK(reason.find("same way") != std::string::npos);
   CHECK(Replay(graph).take(wrong, two).value_or("") == reason);
@@ -84,7 +84,7 @@ TEST_CASE("numbers that are attributes in ONNX may be rounded, those that are op
     };
     return verifier::difference(graph(expected), graph(actual), [](const Value&) { return "y"; }).has_value();
   };
-  const std::string tenth = "0.1", rounded = "0.10000000149011612";  // the nearest of single precision
+  const std::string tenth = "0.1", rounded = "0.10000000149011612";  // the nearest in single precision
   CHECK_FALSE(differ("float64", "leaky_relu[alpha=" + tenth + "]", "leaky_relu[alpha=" + rounded + "]"));
   CHECK(differ("float64", "leaky_relu[alpha=" + rounded + "]", "leaky_relu[alpha=" + tenth + "]"));
   for (const std::string op : {"clip[high=", "clip[low=", "pad[before=[1], after=[1], value="}) {
@@ -142,10 +142,10 @@ TEST_CASE("constants are put together in any groups") {
   const auto describe = [](const Value&) { return std::string("y"); };
   CHECK_FALSE(verifier::difference(left, right, describe));
   CHECK_FALSE(verifier::difference(right, left, describe));
-  CHECK(verifier::difference(left, wrong, describe).value_or("") == "y: its numbers are others");
+  CHECK(verifier::difference(left, wrong, describe).value_or("") == "y: its numbers differ");
 }
 
-TEST_CASE("what has branches is as often there as it was, although it can be run") {
+TEST_CASE("a node with branches must occur as often as before, even if it can run") {
   proto::ModelProto proto = test::subgraph_model();
   proto::GraphProto& graph = *proto.mutable_graph();
   proto::NodeProto again = graph.node(graph.node_size() - 1);
@@ -161,8 +161,8 @@ TEST_CASE("what has branches is as often there as it was, although it can be run
                        given = onnx::import_model(onnx::view_of(once));
   const auto describe = [](const Value&) { return std::string("z"); };
   CHECK(!verifier::difference(wanted.graph, wanted.graph, describe));
-  CHECK(verifier::difference(wanted.graph, given.graph, describe) == "z: If was there twice");
-  CHECK(verifier::difference(given.graph, wanted.graph, describe) == "z: If is there twice");
+  CHECK(verifier::difference(wanted.graph, given.graph, describe) == "z: If occurred twice");
+  CHECK(verifier::difference(given.graph, wanted.graph, describe) == "z: If occurs twice");
 }
 
 }  // namespace taso::test

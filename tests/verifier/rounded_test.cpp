@@ -27,7 +27,7 @@ TEST_CASE("small whole numbers are exact") {
   CHECK(M::divide(number(1), number(3)).error > 0);
 }
 
-TEST_CASE("the error covers what is lost") {
+TEST_CASE("the error bound covers rounding") {
   const Rounded large = number(1e17);
   CHECK(covers((large + number(1)) - large, 1));
   CHECK_FALSE(differ((large + number(1)) - large, number(1)));
@@ -49,7 +49,7 @@ TEST_CASE("the error covers what is lost") {
   }
 }
 
-TEST_CASE("what has no value differs from nothing") {
+TEST_CASE("an unknown number differs from nothing") {
   const Rounded nothing = M::divide(number(1), number(0));
   CHECK_FALSE(nothing.is_known());
   CHECK_FALSE(differ(nothing, number(1)));
@@ -64,7 +64,7 @@ TEST_CASE("what has no value differs from nothing") {
   CHECK_FALSE(differ(number(1), number(1 + 1e-9)));
 }
 
-TEST_CASE("what surely has no value is worse than a number, and spreads") {
+TEST_CASE("undefined is worse than a number, and spreads") {
   const Rounded undefined = M::divide(number(1), number(0)), unknown = M::exp(number(1000));
   CHECK(undefined.is_undefined());
   CHECK(M::sqrt(number(-1)).is_undefined());
@@ -90,7 +90,7 @@ TEST_CASE("what surely has no value is worse than a number, and spreads") {
   CHECK(M::erf(undefined).is_undefined());
   CHECK(M::tanh(undefined).is_undefined());
   CHECK(M::sqrt(undefined).is_undefined());
-  // What rounding may have made zero or negative is not surely so.
+  // A number that is zero or negative only by rounding is not surely so.
   const Rounded third = M::divide(number(1), number(3)), nearly_zero = third + third + third - number(1);
   CHECK_FALSE(M::divide(number(1), nearly_zero).is_undefined());
   CHECK_FALSE(M::sqrt(nearly_zero).is_undefined());

@@ -54,7 +54,7 @@ TEST_CASE("false rules are refuted at small sizes") {
   fails_there("relu(x) => reduce_max[axes=[0], keep=false](x)");
 }
 
-TEST_CASE("functions are any functions at small sizes") { fails_there("mul(exp(x), exp(y)) => exp(add(x, y))"); }
+TEST_CASE("functions are uninterpreted at small sizes") { fails_there("mul(exp(x), exp(y)) => exp(add(x, y))"); }
 
 TEST_CASE("a limit at small sizes is not a refutation") {
   const SmallSizes sizes = checked("add(max(x, y), min(x, y)) => add(x, y)", {.effort = 1});
@@ -62,7 +62,7 @@ TEST_CASE("a limit at small sizes is not a refutation") {
   CHECK(sizes.unknown > 0);
 }
 
-TEST_CASE("small assignments meet the hypotheses, all of them where there are few") {
+TEST_CASE("small assignments satisfy the hypotheses, and are complete if there are few") {
   const auto all = rules::instances(
       rules::parse_rule("candidate tried\n  matmul(x, y) => matmul(x, y)\n  where rank(x) = 2, rank(y) = 2"));
   REQUIRE(all.size() == 1);

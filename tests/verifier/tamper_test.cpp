@@ -1,4 +1,4 @@
-// Certificates that somebody has changed, or that stand beside another model, are rejected.
+// Certificates that were changed, or that belong to another model, are rejected.
 #include <algorithm>
 #include <map>
 
@@ -13,13 +13,13 @@ using namespace verifier;
 
 namespace {
 
-/// Changes one thing about a certificate or its output. Each function says whether it found something to change.
+/// Changes one thing about a certificate or its output. Each function returns whether it found something to change.
 class Tampering {
  public:
   Tampering(CertifiedModel& model, const std::vector<rules::Rule>& rules, Random& random)
       : model_(model), steps_(model.certificate.steps), rules_(rules), random_(random) {}
 
-  /// What was done; empty if there was nothing to do it to.
+  /// What was done; empty if there was nothing to change.
   std::string run() {
     using Way = bool (Tampering::*)();
     static constexpr std::pair<const char*, Way> ways[] = {
@@ -72,7 +72,7 @@ class Tampering {
   bool drop() {
     if (steps_.empty()) return false;
     const std::size_t which = random_.below(steps_.size());
-    // One that changes nothing, not even the cost, may as well not be there.
+    // A step without any effect, not even on the cost, may be missing.
     if (steps_[which].cost_before == steps_[which].cost_after) return false;
     steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(which));
     return true;
@@ -80,7 +80,7 @@ class Tampering {
   bool reorder() {
     if (steps_.size() < 2) return false;
     const std::size_t first = random_.below(steps_.size() - 1);
-    // Steps that cost nothing and have nothing to do with one another may come in any order.
+    // Independent steps that cost nothing may be in any order.
     if (steps_[first].cost_before == steps_[first + 1].cost_after) return false;
     std::swap(steps_[first], steps_[first + 1]);
     return true;
@@ -114,10 +114,10 @@ class Tampering {
     auto& results = changed.made[random_.below(changed.made.size())].results;
     rules::ValueNumber& result = results[random_.below(results.size())];
     const rules::ValueNumber old = result;
-    // What was there already may as well be made once more, under a new number.
+    // An existing value may be made again, under a new number.
     return change(result) && !(was_there(old, changed) && !was_there(result, changed));
   }
-  /// Before the step, and not as what it replaces.
+  /// Whether it existed before the step, other than as a replaced value.
   bool was_there(rules::ValueNumber value, const rules::RewriteStep& here) const {
     if (std::find(here.replaced.begin(), here.replaced.end(), value) != here.replaced.end()) return false;
     const auto& names = model_.certificate.names;
@@ -280,7 +280,7 @@ class Tampering {
 
 }  // namespace
 
-TEST_CASE("two thousand certificates that were tampered with are rejected") {
+TEST_CASE("two thousand tampered certificates are rejected") {
   const auto rules = sound_rules();
   RuleGraphs graphs(rules);
   search::SearchOptions options;
@@ -302,9 +302,9 @@ TEST_CASE("two thousand certificates that were tampered with are rejected") {
     try {
       copy.after.validate();
     } catch (const InputError&) {
-      continue;  // no model at all
+      continue;  // not a model at all
     }
-    // What is written and read is what counts.
+    // What counts is the certificate after writing and reading.
     const rules::RewriteCertificate read = rules::parse_certificate(rules::print(copy.certificate));
     if (read == original.certificate && copy.after.serialise() == original.after.serialise()) continue;
     bool accepted = false;
@@ -347,7 +347,7 @@ TEST_CASE("damaged certificates are refused, not misunderstood") {
     std::string damaged = text;
     for (std::uint64_t changes = random.between(1, 5); changes > 0; --changes)
       damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
-    refused += is_refused(damaged);  // and in any case does not end the program
+    refused += is_refused(damaged);  // and in any case does not crash
   }
   CHECK(refused > 1000);
   CHECK(is_refused(std::string(100'000, '[')));

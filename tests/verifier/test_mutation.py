@@ -23,8 +23,8 @@ def campaign(source_folder, count, seed, limit):
     assert "taken in: 0" in done.stdout
     totals = [int(n) for n in re.search(r"^all +(.*)$", done.stdout, re.MULTILINE).group(1).split()]
     assert sum(totals) == count
-    assert totals[0] > count / 5  # told by their values
-    assert totals[4] > count / 50  # true all the same
+    assert totals[0] > count / 5  # refuted by their values
+    assert totals[4] > count / 50  # still true
     assert totals[6] < count / 50  # unknown
 
 

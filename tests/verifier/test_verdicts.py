@@ -15,7 +15,7 @@ def verdicts(taso_verify, tmp_path, *arguments):
     return done.returncode, json.loads(report.read_text())
 
 
-def test_what_is_sound_is_proved(taso_verify, source_folder, tmp_path):
+def test_sound_rules_are_proved(taso_verify, source_folder, tmp_path):
     files = sorted((source_folder / "tests/verifier/sound").glob("*.rules"))
     code, report = verdicts(taso_verify, tmp_path, *files)
     others = {rule["name"]: (rule["verdict"], rule.get("reason")) for rule in report["rules"] if not rule["passed"]}
@@ -23,7 +23,7 @@ def test_what_is_sound_is_proved(taso_verify, source_folder, tmp_path):
     assert len(report["rules"]) >= 150
 
 
-def test_what_is_unsound_is_not_proved(taso_verify, source_folder, tmp_path):
+def test_unsound_rules_are_not_proved(taso_verify, source_folder, tmp_path):
     files = sorted((source_folder / "tests/verifier/unsound").glob("*.rules"))
     _, report = verdicts(taso_verify, tmp_path, *files)
     others = {rule["name"]: rule["verdict"] for rule in report["rules"]
@@ -33,8 +33,8 @@ def test_what_is_unsound_is_not_proved(taso_verify, source_folder, tmp_path):
     assert len(report["rules"]) >= 150
 
 
-def test_what_is_beyond_the_verifier_is_unknown(taso_verify, source_folder, tmp_path):
-    """Whatever overflows, depends on numbers that are not known, or lies beyond the ranks that are tried."""
+def test_rules_beyond_the_verifier_are_unknown(taso_verify, source_folder, tmp_path):
+    """Rules that overflow, depend on unknown numbers, or apply only beyond the ranks that are tried."""
     files = sorted((source_folder / "tests/verifier/unknown").glob("*.rules"))
     code, report = verdicts(taso_verify, tmp_path, *files)
     others = {rule["name"]: rule["verdict"] for rule in report["rules"] if rule["verdict"] != "unknown"}
@@ -63,7 +63,7 @@ def test_verdicts_do_not_depend_on_the_number_of_jobs(taso_verify, source_folder
 
 
 def test_verdicts_on_the_rules_of_taso(taso_verify, source_folder):
-    """The file of TASO's release is not part of this repository."""
+    """Skipped without the file of TASO's release, which is not part of this repository."""
     file = os.environ.get("TASO_2019_RULES")
     if not file:
         pytest.skip("TASO_2019_RULES does not name TASO's rule file (graph_subst.pb)")

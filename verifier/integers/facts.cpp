@@ -82,7 +82,7 @@ Polynomial Facts::polynomial(Dim dim) {
         continue;
       }
       auto known = unknowns_.find(factor.name);
-      if (known == unknowns_.end()) {  // nothing is known of it
+      if (known == unknowns_.end()) {  // nothing is known about it
         known = unknowns_.emplace(factor.name, fresh(std::nullopt, factor.name)).first;
       }
       const auto solved = std::find_if(determined_.begin(), determined_.end(),
@@ -108,8 +108,8 @@ void Facts::determine(Variable chosen, const Polynomial& solution) {
   determined_.emplace_back(chosen, solution);
 }
 
-// Two factorisations of one number have a common refinement: x y = u v exactly if x = ab, y = cd, u = ac, v = bd for
-// some positive a, b, c, d, and so on for more factors.
+// Two factorisations of a number have a common refinement: x y = u v exactly if x = ab, y = cd, u = ac, v = bd for some
+// positive a, b, c, d, and so on for more factors.
 bool Facts::refine(const Polynomial& zero) {
   if (zero.terms().size() != 2) return false;
   const auto &first = zero.terms()[0], &second = zero.terms()[1];
@@ -141,7 +141,7 @@ bool Facts::refine(const Polynomial& zero) {
   return true;
 }
 
-// Equations determine unknowns; a divisibility is an equation with a new unknown. What is left is assumed as it stands.
+// Equations determine unknowns; a divisibility is an equation with a new unknown. The rest is assumed unchanged.
 void Facts::solve_equations(const std::vector<rules::Requirement>& hypotheses) {
   struct Equation {
     Dim left, right;
@@ -204,7 +204,7 @@ void Facts::solve_equations(const std::vector<rules::Requirement>& hypotheses) {
             chosen = variable, solution = 1, bounded_solution = true;
             break;
           }
-      // A sum of what is not negative is 0 only if each part is.
+      // A sum of non-negative parts is 0 only if each part is.
       const auto plus = [&](const auto& term) {
         return (term.coefficient > 0) == (zero.terms()[0].coefficient > 0) && term.monomial.degree() > 0;
       };
@@ -272,7 +272,7 @@ Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denomi
   if (surely(at_least(rest, 0), guards) && surely(at_least(denominator - 1, rest), guards)) return whole;
   if (surely(at_least(-1, rest), guards) && surely(at_least(rest, -denominator), guards)) return whole - 1;
   if (const auto below = denominator.constant(); below && *below > 1) {
-    // Coefficients that the divisor does not divide leave their whole part.
+    // A coefficient that the divisor does not divide leaves its integer part outside.
     Polynomial outside, inside;
     for (const auto& term : rest.terms()) {
       Polynomial product(1);
@@ -326,7 +326,7 @@ std::string Facts::text(const Constraint& constraint) const {
 
 bool Facts::bounded(const Polynomial& polynomial, int depth) const {
   if (const auto number = polynomial.constant()) return *number >= 0;
-  // Where no coefficient is negative, the least values of the variables give the least value.
+  // If no coefficient is negative, the least values of the variables give the least value.
   std::int64_t least_value = polynomial.constant_term();
   bool rising = true;
   for (const auto& term : polynomial.terms()) {
@@ -343,8 +343,8 @@ bool Facts::bounded(const Polynomial& polynomial, int depth) const {
   if (rising) return least_value >= 0;
   std::vector<Variable> variables;
   polynomial.collect(variables);
-  // Counted from the variables' least values, no coefficient may be negative. That can only be if what is subtracted
-  // divides something that is added.
+  // Counted from the variables' least values, no coefficient may be negative. This is possible only if each subtracted
+  // monomial divides an added one.
   const auto outweighed = [&](const Polynomial::Term& term) {
     return term.coefficient > 0 ||
            std::any_of(polynomial.terms().begin(), polynomial.terms().end(), [&](const auto& other) {
@@ -396,7 +396,7 @@ bool Facts::non_negative(const Polynomial& polynomial, std::span<const Constrain
       known_bound != bounds_.end() ? known_bound->second : (bounds_[polynomial] = bounded(polynomial, deepest));
   if (by_bounds) return true;
   if (polynomial.constant() || depth == 0) return false;
-  // A guard helps if it takes something away.
+  // A guard helps if it shares a monomial with the polynomial.
   const auto shares = [&](const Polynomial& known, bool same_sign) {
     auto i = polynomial.terms().begin(), j = known.terms().begin();
     while (i != polynomial.terms().end() && j != known.terms().end()) {
@@ -411,7 +411,7 @@ bool Facts::non_negative(const Polynomial& polynomial, std::span<const Constrain
     }
     return false;
   };
-  // What is known of unknowns may help only after indices have been eliminated: no such shortcut there.
+  // Hypotheses about unknowns may help only after indices are eliminated, so this shortcut is not for them.
   bool any = false;
   const auto helps = [&](const Constraint& known) {
     switch (known.kind) {
@@ -468,7 +468,7 @@ Constraint Facts::simplified(const Constraint& constraint, std::span<const Const
       }
     }
     if (result.kind == Constraint::Kind::non_negative) {
-      // e a + b >= 0 says a >= 0 where 0 <= b < e: positions in mixed radix.
+      // e a + b >= 0 is a >= 0 if 0 <= b < e: positions in mixed radix.
       std::vector<Variable> variables;
       value.collect(variables);
       std::vector<Polynomial> radices;

@@ -1,5 +1,5 @@
-// What is known of integers: bounds of variables, equations and inequalities between polynomials. Questions are first
-// answered by arithmetic on bounds, which takes microseconds and settles most; Z3 has the rest.
+// What is known about integers: bounds of variables, equations and inequalities between polynomials. Arithmetic on
+// bounds answers most questions in microseconds; Z3 answers the rest.
 #pragma once
 
 #include <map>
@@ -37,14 +37,14 @@ enum class Answer {
   unknown,  ///< the solver gave up
 };
 
-/// A Z3 context for each thread, behind a wall.
+/// Wraps the Z3 context of the current thread.
 class IntegerSolver;
 
-/// Unknowns, index variables and rounded quotients, with what is known of them.
+/// Unknowns, index variables and rounded quotients, with what is known about them.
 class Facts {
  public:
-  /// `effort` is Z3's count of steps for one question. With `refining`, equations between products are solved by the
-  /// common refinement of the two, which takes more unknowns.
+  /// `effort` is Z3's step limit for one question. With `refining`, equations between products are solved by the common
+  /// refinement of the two, which takes more unknowns.
   Facts(const std::vector<rules::Unknown>& unknowns, const std::vector<rules::Requirement>& hypotheses, unsigned effort,
         bool refining = false);
   ~Facts();
@@ -53,47 +53,48 @@ class Facts {
   struct Entry {
     std::string name;
     std::optional<std::int64_t> least;                          ///< nothing: any integer
-    std::optional<Polynomial> extent;                           ///< it is below this
-    std::optional<std::pair<Polynomial, Polynomial>> quotient;  ///< it is this, rounded down
+    std::optional<Polynomial> extent;                           ///< an exclusive upper bound
+    std::optional<std::pair<Polynomial, Polynomial>> quotient;  ///< it equals this, rounded down
     bool divides = false;                                       ///< the divisor is known to be positive
   };
   const Entry& entry(Variable variable) const { return entries_[variable]; }
   std::size_t size() const { return entries_.size(); }
 
-  /// A new variable from 0 on, below `extent`; without an extent, any integer.
+  /// A new variable with 0 <= variable < extent; without an extent, any integer.
   Variable fresh(std::optional<Polynomial> extent, std::string name);
-  /// floor(numerator / denominator), for a denominator that is positive, simplified as far as bounds allow.
+  /// floor(numerator / denominator) for a positive denominator, simplified as far as bounds allow.
   Polynomial quotient(const Polynomial& numerator, const Polynomial& denominator,
                       std::span<const Constraint> guards = {});
-  /// With the unknowns that hypotheses determine replaced.
+  /// The polynomial, with unknowns replaced that the hypotheses determine.
   Polynomial polynomial(Dim dim);
   std::string text(const Polynomial& polynomial) const;
   std::string text(const Constraint& constraint) const;
 
-  /// Holds by bounds alone, given the guards.
+  /// Whether bounds alone show the constraint, given the guards.
   bool surely(const Constraint& constraint, std::span<const Constraint> guards = {}) const;
-  /// Equivalent, as simple as bounds make it; `surely` or never true ones become constants (0 >= 0, -1 >= 0).
+  /// An equivalent constraint, as simple as bounds make it; one that always or never holds becomes a constant (0 >= 0,
+  /// -1 >= 0).
   Constraint simplified(const Constraint& constraint, std::span<const Constraint> guards = {});
   static std::optional<bool> decided(const Constraint& constraint);
 
-  /// Hypotheses and guards entail the constraint.
+  /// Whether hypotheses and guards entail the constraint.
   Answer entails(std::span<const Constraint> guards, const Constraint& constraint);
   Answer entails(const rules::Requirement& requirement);
-  /// Hypotheses and guards can be met by some integers.
+  /// Whether some integers satisfy hypotheses and guards.
   Answer satisfiable(std::span<const Constraint> guards);
-  /// Under the guards, the weights of those sets that hold add up to 0 for all integers.
+  /// Whether, under the guards, the weights of the sets that hold add up to 0 for all integers.
   struct Weighted {
     std::int64_t weight = 0;
     Constraints guards;
   };
   Answer cancels(std::span<const Constraint> guards, const std::vector<Weighted>& sets);
-  /// Under the guards, one of the left sets holds exactly if one of the right does.
+  /// Whether, under the guards, one of the left sets holds exactly if one of the right sets does.
   Answer same_union(std::span<const Constraint> guards, const std::vector<Constraints>& left,
                     const std::vector<Constraints>& right);
 
   /// Interrupts the solver.
   void stop_on(std::stop_token stop) { stop_ = std::move(stop); }
-  /// Whether refining would do anything.
+  /// Whether refining would have an effect.
   bool refinable() const { return refinable_; }
   std::size_t solver_calls() const { return solver_calls_; }
 
@@ -106,7 +107,7 @@ class Facts {
   bool occurs(Variable variable, const Polynomial& polynomial) const;
   bool non_negative(const Polynomial& polynomial, std::span<const Constraint> guards, int depth) const;
   bool bounded(const Polynomial& polynomial, int depth) const;
-  /// `sure` is the answer that stays right when more is known.
+  /// `sure` is the answer that remains right when more is known.
   Answer ask(const std::string& key, Answer sure, const std::function<Answer(IntegerSolver&)>& question);
 
   std::vector<Entry> entries_;
@@ -124,7 +125,7 @@ class Facts {
   struct HashPolynomial {
     std::size_t operator()(const Polynomial& polynomial) const { return polynomial.hash(); }
   };
-  mutable std::unordered_map<Polynomial, bool, HashPolynomial> bounds_;  // what `bounded` said
+  mutable std::unordered_map<Polynomial, bool, HashPolynomial> bounds_;  // results of `bounded`
 };
 
 }  // namespace taso::verifier

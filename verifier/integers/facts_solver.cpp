@@ -11,9 +11,8 @@ namespace {
 
 z3::context& context() { return z3_context(); }
 
-constexpr std::size_t most_given_up = 3;  // a proof that needs what the solver cannot do is not worth more
-constexpr unsigned wall_clock_limit =
-    3'000;  // milliseconds; only behind the count of steps, which is the same everywhere
+constexpr std::size_t most_given_up = 3;      // a proof that needs unanswered questions is not worth more
+constexpr unsigned wall_clock_limit = 3'000;  // milliseconds; Z3's step limit comes first, as it is deterministic
 
 }  // namespace
 
@@ -24,7 +23,7 @@ z3::context& z3_context() {
 
 class IntegerSolver {
  public:
-  /// Without `products`, what is known but not linear is left out: the rest is weaker, and quickly decided.
+  /// Without `products`, non-linear facts are left out: the rest is weaker, but quickly decided.
   IntegerSolver(const Facts& facts, unsigned effort, bool products)
       : facts_(facts), products_(products), solver_(context(), z3::solver::simple()) {
     z3::params limits(context());
@@ -77,9 +76,9 @@ class IntegerSolver {
   void add(const z3::expr& formula) { solver_.add(formula); }
   z3::expr integer(const char* name) { return context().int_const(name); }
 
-  /// Whether all that was added can be met.
+  /// Whether all added constraints can be satisfied.
   Answer satisfiable() {
-    // The context is the asking thread's, the stop comes from another.
+    // The context belongs to the asking thread; the stop request comes from another.
     z3::context& asked = context();
     const std::stop_callback interrupt(facts_.stop_, [&asked] { asked.interrupt(); });
     if (facts_.stop_.stop_requested()) return Answer::unknown;
@@ -91,7 +90,7 @@ class IntegerSolver {
   }
 
  private:
-  // What is known of a variable is asserted when it is first mentioned.
+  // The facts about a variable are asserted when it is first mentioned.
   z3::expr of(Variable variable) {
     const auto known = variables_.find(variable);
     if (known != variables_.end()) return known->second;
@@ -127,7 +126,7 @@ Answer Facts::ask(const std::string& key, Answer sure, const std::function<Answe
   if (known != answers_.end()) return known->second;
   Answer answer = Answer::unknown;
   for (const bool products : {false, true}) {
-    // Where equations between products are open, the solver is at a loss: refining comes next.
+    // The solver cannot handle open equations between products: refining comes next.
     if (products && (given_up_ >= most_given_up || (refinable_ && !refining_))) return Answer::unknown;
     ++solver_calls_;
     try {
@@ -136,7 +135,7 @@ Answer Facts::ask(const std::string& key, Answer sure, const std::function<Answe
     } catch (const z3::exception&) {
       answer = Answer::unknown;
     }
-    if (answer == sure) break;  // what follows from less follows from all
+    if (answer == sure) break;  // what follows from fewer facts follows from all
   }
   if (answer == Answer::unknown) ++given_up_;
   answers_.emplace(key, answer);
@@ -213,7 +212,7 @@ Answer Facts::satisfiable(std::span<const Constraint> guards) {
 
 Answer Facts::cancels(std::span<const Constraint> known, const std::vector<Weighted>& all) {
   if (contradictory_ || all.empty()) return Answer::yes;
-  // Outside of what all sets have in common there is nothing to cancel.
+  // Outside the intersection of all sets there is nothing to cancel.
   Constraints guards(known.begin(), known.end());
   std::vector<Weighted> sets = all;
   for (const Constraint& guard : all.front().guards) {

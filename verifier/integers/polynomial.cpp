@@ -189,7 +189,7 @@ std::optional<std::pair<Polynomial, Polynomial>> Polynomial::linear_in(Variable 
     if (others.contains(variable)) return std::nullopt;
     factor.terms_.push_back({others, term.coefficient});
   }
-  // Taking one variable out of each keeps the order of monomials.
+  // Removing one variable from each monomial keeps their order.
   return std::pair(std::move(factor), std::move(rest));
 }
 
@@ -227,7 +227,7 @@ Polynomial::Division Polynomial::divided_by(const Polynomial& divisor) const {
     if (term.coefficient == INT64_MIN) throw ProofLimit("a coefficient overflows");
     const auto others = term.monomial.divided_by(lead.monomial);
     if (!others || term.coefficient % lead.coefficient != 0) {
-      ++place;  // what is subtracted later is smaller: this term stays
+      ++place;  // terms subtracted later are smaller: this term stays
       continue;
     }
     Polynomial factor;

@@ -1,7 +1,7 @@
 // Polynomials with integer coefficients over numbered variables: the index arithmetic of the normal form.
 //
-// Dim has the same algebra, but interns its text under a lock; proofs do thousands of operations a millisecond and keep
-// their own variables (indices, bound variables) beside a rule's unknowns.
+// Dim has the same algebra, but interns its text under a lock. Proofs do thousands of operations per millisecond, and
+// keep their own variables (indices, bound variables) beside a rule's unknowns.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@
 
 namespace taso::verifier {
 
-/// A proof attempt grew beyond what we are willing to do; the answer is "unknown".
+/// A proof attempt exceeds a limit; the answer is "unknown".
 struct ProofLimit : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-using Variable = std::uint16_t;  ///< its place in a table of variables
+using Variable = std::uint16_t;  ///< an index into a table of variables
 
 /// A product of variables, sorted, with repetitions.
 class Monomial {
@@ -31,7 +31,7 @@ class Monomial {
   const Variable* begin() const { return factors_.data(); }
   const Variable* end() const { return factors_.data() + size_; }
   bool contains(Variable variable) const;
-  /// Without one occurrence of it, which must be there.
+  /// The monomial without one occurrence of the variable, which must occur.
   Monomial without(Variable variable) const;
   std::optional<Monomial> divided_by(const Monomial& divisor) const;
   friend Monomial operator*(const Monomial& a, const Monomial& b);
@@ -44,8 +44,8 @@ class Monomial {
   std::array<Variable, greatest_degree> factors_{};
 };
 
-/// Canonical: equal exactly if the polynomials are. Throws ProofLimit when a coefficient overflows or it grows too
-/// large.
+/// A polynomial in canonical form: two are equal exactly if their terms are. Throws ProofLimit if a coefficient
+/// overflows or the polynomial grows too large.
 class Polynomial {
  public:
   struct Term {
@@ -62,7 +62,7 @@ class Polynomial {
   bool is_zero() const { return terms_.empty(); }
   std::optional<std::int64_t> constant() const;  ///< if it is a number
   std::int64_t constant_term() const;
-  std::optional<Variable> single_variable() const;  ///< if it is one, with coefficient 1
+  std::optional<Variable> single_variable() const;  ///< if it is a variable with coefficient 1
   bool contains(Variable variable) const;
   std::size_t degree_in(Variable variable) const;
   /// Appends each variable once, in no particular order.
@@ -73,10 +73,10 @@ class Polynomial {
   friend Polynomial operator*(const Polynomial& a, const Polynomial& b);
   Polynomial operator-() const;
   bool operator==(const Polynomial&) const = default;
-  bool operator<(const Polynomial& other) const;  ///< some order, for sorting
+  bool operator<(const Polynomial& other) const;  ///< an arbitrary order, for sorting
   std::size_t hash() const;
 
-  /// The coefficient of the variable's first power and the rest; nothing if it occurs in a higher one.
+  /// The coefficient of the variable's first power, and the rest; nothing if a higher power occurs.
   std::optional<std::pair<Polynomial, Polynomial>> linear_in(Variable variable) const;
   Polynomial substitute(Variable variable, const Polynomial& value) const;
 

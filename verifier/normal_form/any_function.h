@@ -1,5 +1,5 @@
-// Functions of which only their class is known: what is proved of them holds for every member. Each has an operator of
-// the class as its stand-in, whose own meaning is not looked at.
+// Functions of which only the class is known: what is proved of them holds for every member. An operator of the class
+// represents each of them; its own meaning is not used.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 namespace taso::verifier {
 
 struct AnyFunction {
-  std::size_t stand_in = 0;  ///< its place in all_operators(); it is element-wise
-  bool keeps_zero = false;   ///< 0 where all operands are
-  bool rises = false;        ///< of one operand
-  bool is_linear = false;    ///< of two operands: a x + b y
+  std::size_t stand_in = 0;  ///< index in all_operators(); it is element-wise
+  bool keeps_zero = false;   ///< 0 if all operands are 0
+  bool rises = false;        ///< one operand
+  bool is_linear = false;    ///< two operands: a x + b y
 };
 
 }  // namespace taso::verifier

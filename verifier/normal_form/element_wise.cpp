@@ -11,7 +11,7 @@ namespace {
 
 using namespace normal;
 
-/// Whether the sum depends on its index in nothing but the elements of the inputs at that place.
+/// Whether the sum depends on its index only through the inputs' elements at that index.
 class OwnPlace {
  public:
   OwnPlace(const rules::Instance& instance, const Index& index) : instance_(instance), index_(index) {}
@@ -40,7 +40,7 @@ class OwnPlace {
     return false;
   }
 
-  /// Along an axis of one element, which is stretched to the others', there is no other place than the first.
+  /// An axis of size 1, which is broadcast, is always read at 0.
   bool is_own(const Factor& factor) const {
     const Shape& shape = instance_.nodes[factor.head].shapes[0];
     const std::size_t missing = index_.size() - shape.size();
@@ -65,7 +65,7 @@ NormalFormResult prove_element_wise(const rules::Instance& instance, const Norma
                                                                                  fmt::format("i{}", index.size()))));
     if (OwnPlace(instance, index).reads_only(element(instance, instance.source[0], index)))
       return {NormalFormResult::proved, ""};
-    return {NormalFormResult::unknown, "an element of the result depends on more than the elements at its place"};
+    return {NormalFormResult::unknown, "an element of the result depends on more than the elements at its index"};
   } catch (const ProofLimit& limit) {
     return {NormalFormResult::unknown, limit.what()};
   } catch (const ShapeError& error) {

@@ -1,5 +1,5 @@
-// Functions of sums. Cases are distinguished by the guards that do not depend on what a sum binds, so that the same
-// function of the same elements always looks the same.
+// Functions of sums. Cases are distinguished by the guards that do not depend on a sum's bound variables, so that the
+// same function of the same elements always looks the same.
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +22,7 @@ Sum opaque(Function function, const std::vector<Sum>& operands) {
 Sum reciprocal(const Sum& sum) {
   if (sum.terms.size() != 1 || !sum.terms[0].bound.empty() || !sum.terms[0].guards.empty())
     return opaque(Function::reciprocal, {sum});
-  // Factor by factor, where there are only factors.
+  // If there is one term, factor by factor.
   const Term& term = sum.terms[0];
   Sum product = constant(inverse(term.coefficient));
   for (const Factor& factor : term.factors) {

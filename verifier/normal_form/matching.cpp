@@ -21,7 +21,7 @@ Constraints joined(const Constraints& a, const Constraints& b) {
   return result;
 }
 
-// What a factor looks like from afar; factors that differ in this are taken for different.
+// A rough description of a factor; factors with different ones are treated as different.
 void describe(const Factor& factor, std::set<std::size_t>& inputs) {
   if (factor.kind == Factor::Kind::access) inputs.insert(factor.head);
   const auto inside = [&](const Sum& sum) {
@@ -60,7 +60,7 @@ struct Scope {
   Constraints guards;
 };
 
-/// Guards and ranges with the binders replaced; the values are not known to lie in any range.
+/// Guards and ranges with the binders replaced; the values may lie outside any range.
 Constraints guards_at(const Scope& scope, const Substitution& values) {
   Constraints guards;
   for (const Variable variable : scope.bound) {
@@ -89,7 +89,7 @@ Substitution in_coordinates(const Correspondence& correspondence, const Substitu
   return values;
 }
 
-/// Pairs up opaque factors that are equal where the member's guards hold.
+/// Whether opaque factors can be paired that are equal where the member's guards hold.
 bool same_opaque_factors(const Term& pattern, const Term& member, const Substitution& forward,
                          const Constraints& context) {
   const Constraints here = joined(context, member.guards);
@@ -115,7 +115,7 @@ bool corresponds(const Term& pattern, const Term& member, const Constraints& con
   });
 }
 
-/// Adds up terms that differ in nothing but the coefficient and the names of variables.
+/// Adds up like terms: those that differ only in the coefficient and the names of variables.
 void combine(std::vector<Term>& terms, const Constraints& context) {
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (i + 1 == terms.size()) break;
@@ -140,7 +140,7 @@ void combine(std::vector<Term>& terms, const Constraints& context) {
   }
 }
 
-/// Takes out the groups of terms with the same body whose guards cancel at every point.
+/// Removes the groups of terms with the same body whose guards cancel at every point.
 void cancel_groups(std::vector<Term>& terms, const Constraints& context) {
   std::vector<Term> open = std::move(terms);
   terms.clear();
@@ -230,7 +230,7 @@ bool same_factor(const Factor& a, const Factor& b, const Constraints& context) {
   return true;
 }
 
-/// Only what is quickly seen, as long as this lives.
+/// Restricts the workspace to quick answers during its lifetime.
 class Plainly {
  public:
   Plainly() : before_(std::exchange(Workspace::current().plain, true)) {}
@@ -270,7 +270,7 @@ bool vanishes(const Sum& sum, const Constraints& context) {
   }
   if (left.terms.empty()) return true;
   if (Workspace::current().plain) return false;
-  // Where bodies are equal only here or there: one case after the other.
+  // If bodies are equal only in some cases: one case after the other.
   for (const Term& term : left.terms)
     for (const Constraint& guard : term.guards) {
       if (occurs_any(term.bound, guard.value)) continue;

@@ -1,5 +1,5 @@
-// Maxima of sums, over finitely many alternatives and over bound variables. What is sure to be no larger than another
-// alternative is left out, and what does not depend on the bound variables is taken outside, so that equal maxima look
+// Maxima of sums, over finitely many alternatives and over bound variables. An alternative that is never larger than
+// another is left out, and what does not depend on the bound variables is moved outside, so that equal maxima look
 // alike. The maximum of nothing is minus infinity, below every number.
 #include <algorithm>
 
@@ -27,8 +27,8 @@ bool depends(const Sum& sum, const std::vector<Variable>& variables) {
   });
 }
 
-/// Drops a variable that only guards mention, by what they say of it together: some integer lies between the bounds
-/// exactly if each lower one is at most each upper one, as long as all of them are integers.
+/// Eliminates a variable that only guards mention. An integer lies between the bounds exactly if each lower bound is at
+/// most each upper one, provided that all bounds are integers.
 bool eliminate_hidden(Alternative& alternative) {
   for (const Variable variable : alternative.bound) {
     if (depends(*alternative.body, {variable})) continue;
@@ -73,8 +73,8 @@ void collect_indices(const Sum& sum, std::vector<Polynomial>& indices) {
     }
 }
 
-/// Where the body reads at v + rest and the rest holds another bound variable, their sum is what counts: with it in
-/// place of v the other one may be hidden.
+/// If the body reads at v + rest and the rest contains another bound variable, only their sum matters: once it replaces
+/// v, the other variable may be hidden.
 bool join_variables(Alternative& alternative) {
   std::vector<Polynomial> indices;
   collect_indices(*alternative.body, indices);
@@ -108,9 +108,9 @@ bool join_variables(Alternative& alternative) {
   return false;
 }
 
-/// Simplifies guards and eliminates variables that equations fix; false if there is nothing in it.
+/// Simplifies guards and eliminates variables that equations fix; false if the alternative is empty.
 bool simplify_guards(Alternative& alternative, const Constraints& known) {
-  Term term;  // with the same binders and guards; its only factor stands for the body
+  Term term;  // has the same binders and guards; its only factor stands for the body
   term.bound = alternative.bound;
   term.guards = alternative.guards;
   Factor body;
@@ -121,7 +121,7 @@ bool simplify_guards(Alternative& alternative, const Constraints& known) {
   simplify_into(result, std::move(term), known);
   if (result.empty()) return false;
   if (result.size() != 1) return true;
-  // A variable that occurs nowhere is counted in a sum; among alternatives it makes no difference if it has a value.
+  // A variable that occurs nowhere is counted in a sum; among alternatives it does not matter if it has a value.
   const std::vector<Factor>& factors = result[0].factors;
   const bool plain = std::all_of(factors.begin(), factors.end(), [](const Factor& factor) {
     return factor.kind == Factor::Kind::function ||
@@ -143,7 +143,7 @@ bool simplify(Alternative& alternative, const Constraints& known) {
   return true;
 }
 
-/// The maximum, if the sum is nothing but the factor times one.
+/// The maximum, if the sum is just this factor times one.
 const Factor* only_maximum(const Sum& sum, Rational factor) {
   if (sum.terms.size() != 1) return nullptr;
   const Term& term = sum.terms[0];
@@ -152,7 +152,7 @@ const Factor* only_maximum(const Sum& sum, Rational factor) {
   return &term.factors[0];
 }
 
-/// Leaves out what equals another alternative, and minima of which another alternative is a part.
+/// Removes alternatives equal to another one, and minima that contain another alternative.
 void absorb(std::vector<Alternative>& alternatives, const Constraints& known) {
   const auto covered = [&](std::size_t place) {
     const Alternative& alternative = alternatives[place];
@@ -176,7 +176,7 @@ void absorb(std::vector<Alternative>& alternatives, const Constraints& known) {
 
 bool never_negative(const Sum& sum);
 
-/// At least a positive number, whatever the elements are.
+/// At least some positive number, for all elements.
 bool surely_positive(const Sum& sum) {
   return never_negative(sum) && std::any_of(sum.terms.begin(), sum.terms.end(), [](const Term& term) {
            return term.bound.empty() && term.guards.empty() && term.factors.empty();
@@ -210,9 +210,9 @@ bool never_negative(const Sum& sum) {
 
 Sum finished(std::vector<Alternative> alternatives, const Constraints& known);
 
-/// Where a function keeps the order, or turns it round, the largest value is that of the largest or smallest operand:
-/// of values of one function, all with the same sign, and 0 where it is one of them. Its value at minus infinity is
-/// none, so that there has to be an alternative.
+/// If a function is monotone, the largest of its values is the value at the largest or smallest operand. All
+/// alternatives must be values of one function with the same sign, or 0 if that is one of its values. The function has
+/// no value at minus infinity, so there must be an alternative.
 std::optional<Sum> of_greatest_operand(std::vector<Alternative> alternatives, const Constraints& known) {
   std::optional<Function> function;
   Rational sign{1, 1};
@@ -247,7 +247,7 @@ std::optional<Sum> of_greatest_operand(std::vector<Alternative> alternatives, co
     return simplify(alternative, known) && is_finite(alternative);
   };
   if (std::none_of(alternatives.begin(), alternatives.end(), has_value)) return std::nullopt;
-  // The largest operand, or minus the largest of the negated.
+  // The largest operand, or minus the largest of the negated ones.
   const Rational direction = *function == Function::reciprocal ? -sign : sign;
   for (Alternative& alternative : alternatives)
     if (!alternative.body->terms.empty())
@@ -262,7 +262,7 @@ Sum maximum_of(std::vector<Alternative> alternatives) {
   return single(std::move(factor));
 }
 
-/// A maximum over bound variables only: takes outside what does not depend on them.
+/// For a maximum over bound variables only: moves outside what does not depend on them.
 std::optional<Sum> taken_apart(const Alternative& alternative, const Constraints& known) {
   const auto maximum_of_body = [&](Sum body) {
     Alternative inner = alternative;
@@ -303,7 +303,7 @@ std::optional<Sum> taken_apart(const Alternative& alternative, const Constraints
   return std::nullopt;
 }
 
-/// The alternatives are simplified, flat and free of guards that could be moved outside.
+/// The alternatives are simplified, flat and free of guards that could move outside.
 Sum finished(std::vector<Alternative> alternatives, const Constraints& known) {
   absorb(alternatives, known);
   if (alternatives.size() == 1) {
@@ -318,7 +318,7 @@ Sum finished(std::vector<Alternative> alternatives, const Constraints& known) {
 Sum maximum_by_cases(std::vector<Alternative> alternatives, const Constraints& known) {
   std::reverse(alternatives.begin(), alternatives.end());
   std::vector<Alternative> flat;
-  std::optional<Rational> greatest;  // of those that are numbers
+  std::optional<Rational> greatest;  // of the alternatives that are numbers
   while (!alternatives.empty()) {
     Workspace::current().step();
     Alternative alternative = std::move(alternatives.back());
@@ -351,14 +351,14 @@ Sum maximum_by_cases(std::vector<Alternative> alternatives, const Constraints& k
     Sum collected = combined(*alternative.body, known);
     const bool is_shorter = collected.terms.size() < alternative.body->terms.size();
     alternative.body = shared(std::move(collected));
-    if (is_shorter && !alternative.bound.empty()) {  // what cancelled may have been all that held a variable
+    if (is_shorter && !alternative.bound.empty()) {  // a cancelled part may have contained the last use of a variable
       alternatives.push_back(std::move(alternative));
       continue;
     }
     if (const Factor* inner = only_maximum(*alternative.body, {1, 1})) {
       const SumPtr owner = alternative.body;
       for (const Alternative& each : inner->alternatives) {
-        Substitution rename;  // the binders of both come together
+        Substitution rename;  // the binders of both are combined
         for (const Variable variable : each.bound) rename.emplace_back(variable, Polynomial::variable(variable));
         Alternative joined = substitute(each, rename);
         joined.bound.insert(joined.bound.end(), alternative.bound.begin(), alternative.bound.end());

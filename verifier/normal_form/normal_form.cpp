@@ -40,7 +40,7 @@ Sides sides(const rules::Instance& instance, std::size_t result) {
 bool same_result(const rules::Instance& instance, std::size_t result) {
   auto [free, source, target] = sides(instance, result);
   Sum difference = source - target;
-  // Indices that are divided with rounding, such as a channel by the channels of a group, become pairs.
+  // Indices that are divided with rounding (such as a channel by the channels of a group) become pairs.
   Constraints context;
   while (true) {
     Workspace::current().step();
@@ -78,12 +78,12 @@ std::string obstacle(const rules::Instance& instance, const NormalFormLimits& li
     refinable = workspace.facts.refinable();
     for (const rules::Requirement& obligation : instance.obligations)
       if (workspace.facts.entails(obligation) != Answer::yes)
-        return "the hypotheses are not seen to entail " + rules::text_of(obligation);
+        return "the hypotheses are not shown to entail " + rules::text_of(obligation);
     for (std::size_t result = 0; result < instance.source.size(); ++result) {
       if (instance.source[result] == instance.target[result] || same_result(instance, result)) continue;
       return instance.source.size() == 1
-                 ? std::string("the normal forms are not seen to be equal")
-                 : fmt::format("the normal forms of result {} are not seen to be equal", result + 1);
+                 ? std::string("the normal forms are not shown to be equal")
+                 : fmt::format("the normal forms of result {} are not shown to be equal", result + 1);
     }
   } catch (const ProofLimit& limit) {
     return limit.what();

@@ -1,5 +1,6 @@
-// The second prover: both sides of an instance as sums of guarded iterated sums over the inputs' elements, compared
-// term by term. It knows no properties, only what operators mean, and proves for all sizes and attributes at once.
+// The second prover: writes both sides of an instance as sums of guarded iterated sums over the inputs' elements, and
+// compares them term by term. It uses no properties, only the meaning of operators, and proves for all sizes and
+// attributes at once.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +14,15 @@
 namespace taso::verifier {
 
 struct NormalFormLimits {
-  std::size_t steps = 200'000;  ///< of our own
-  unsigned effort = 400'000;    ///< Z3's count of steps for one question
+  std::size_t steps = 200'000;  ///< of the prover itself
+  unsigned effort = 400'000;    ///< Z3's step limit for one question
   std::stop_token stop = {};
   std::vector<AnyFunction> any_functions = {};  ///< operators that stand for all of their class
 };
 
 struct NormalFormResult {
   enum Kind {
-    proved,  ///< equal for all unknowns that meet the hypotheses and all real contents; the obligations hold too
+    proved,  ///< equal for all unknowns that satisfy the hypotheses and all real contents; the obligations hold too
     unknown,
   };
   Kind kind = unknown;
@@ -30,11 +31,11 @@ struct NormalFormResult {
 
 NormalFormResult prove_by_normal_form(const rules::Instance& instance, const NormalFormLimits& limits = {});
 
-/// Whether each element of the source's result is made of the inputs' elements at its place, in the same way
+/// Whether each element of the source's result is computed from the inputs' elements at its own index, in the same way
 /// everywhere.
 NormalFormResult prove_element_wise(const rules::Instance& instance, const NormalFormLimits& limits = {});
 
-/// Both sides of each result, as the prover sees them, for a person to read.
+/// Both sides of each result as the prover sees them, for a person to read.
 std::string normal_form_text(const rules::Instance& instance);
 
 }  // namespace taso::verifier

@@ -23,14 +23,14 @@ struct Binders {
   }
 };
 
-/// A window's cells: where the kernel and the input are read, and what holds of cells inside the input.
+/// The cells of a window: where the kernel and the input are read, and the guards of cells inside the input.
 struct WindowCells {
   Binders binders;
   Index kernel, input;
   Constraints inside;
 };
 
-/// While it lives, elements are read only where the guards hold.
+/// During its lifetime, elements are read only where the guards hold.
 class Path {
  public:
   explicit Path(const Constraints& guards) : length_(Workspace::current().path.size()) {
@@ -45,7 +45,7 @@ class Path {
   std::size_t length_;
 };
 
-/// While it lives, applications of partial functions are noted, or not.
+/// Switches the recording of partial functions on or off during its lifetime.
 class Notes {
  public:
   explicit Notes(bool notes) : before_(std::exchange(Workspace::current().notes, notes)) {}
@@ -62,7 +62,7 @@ class Reader {
   Reader(const rules::Instance& instance, rules::InstanceValue value, const Index& index)
       : instance_(instance), node_(instance.nodes[value.first]), output_(value.second), index_(index) {}
 
-  // Element-wise operators without attributes say themselves what they do.
+  // Element-wise operators without attributes define themselves.
   template <class Op>
   Sum operator()(const Op& op) const {
     static_assert(std::is_base_of_v<op::Unary<Op>, Op> || std::is_base_of_v<op::Binary<Op>, Op>,
@@ -88,7 +88,7 @@ class Reader {
     return result;
   }
 
-  /// Nothing is known of the function but its class.
+  /// A function of which only the class is known.
   Sum of_any(std::size_t place) const {
     const AnyFunction& any = Workspace::current().any_functions[place];
     const auto function = static_cast<Function>(static_cast<std::size_t>(Function::any) + place);
@@ -130,7 +130,7 @@ class Reader {
     WindowCells cells = window(dims("kernel"));
     const Sum sum =
         iterated(guarded(read_inside(0, pooled(cells), cells.inside), cells.inside), cells.binders.variables);
-    // Windows are not rounded up, so that each lies within the padded input.
+    // Windows are not rounded up, so each lies within the padded input.
     if (flag("count_padding")) return sum * reciprocal_of_size(product(dims("kernel")));
     const Sum one = constant(Rational{1, 1});
     return sum * apply(Function::reciprocal, {iterated(guarded(one, cells.inside), cells.binders.variables)});
@@ -186,7 +186,7 @@ class Reader {
     return guarded(read_inside(0, inside, guards), guards);
   }
   Sum operator()(const op::Reshape&) const {
-    // The same position in row-major order, taken apart from the first axis on.
+    // The same position in row-major order, decomposed from the first axis on.
     Polynomial position;
     for (std::size_t axis = 0; axis < index_.size(); ++axis)
       position = position * facts().polynomial(node_.shapes[0][axis]) + index_[axis];
@@ -281,7 +281,7 @@ class Reader {
     } reading(guard);
     return guarded(read_inside(operand, index, {guard}), {guard});
   }
-  /// A dimension of 1 is read at 0, wherever the result is.
+  /// A dimension of size 1 is always read at 0.
   Index fitted(std::size_t operand, Index index) const {
     for (std::size_t axis = 0; axis < index.size(); ++axis)
       if (shape(operand)[axis] == Dim(1)) index[axis] = {};
@@ -296,7 +296,7 @@ class Reader {
     inside[axis_of("axis")] = inside[axis_of("axis")] + by;
     return read(0, inside);
   }
-  /// Filter o looks at channel o modulo the channels of its group.
+  /// Filter o reads channel o modulo the channels of its group.
   Constraint diagonal() const {
     const Polynomial channels = facts().polynomial(node_.shapes[0][1]);
     if (channels == facts().polynomial(node_.shapes[0][0])) return equal(index_[1], index_[0]);
@@ -323,7 +323,7 @@ class Reader {
     return input;
   }
 
-  /// The index in the operand of a reduction; what stands along the reduced axes is replaced later.
+  /// The index in the operand of a reduction; indices along the reduced axes are replaced later.
   Index unreduced() const {
     if (flag("keep")) return index_;
     const auto& axes = numbers("axes");

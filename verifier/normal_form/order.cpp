@@ -12,8 +12,8 @@
 namespace taso::verifier::normal {
 namespace {
 
-constexpr unsigned effort = 1'000'000;        // Z3's count of steps
-constexpr unsigned wall_clock_limit = 5'000;  // milliseconds, behind it
+constexpr unsigned effort = 1'000'000;        // Z3's step limit
+constexpr unsigned wall_clock_limit = 5'000;  // milliseconds, in addition
 
 bool is_finite(const Alternative& alternative) { return alternative.bound.empty() && alternative.guards.empty(); }
 
@@ -31,7 +31,7 @@ z3::expr rational(Rational value) {
   return z3_context().real_val(text.c_str());
 }
 
-/// The double, exactly.
+/// The exact value of the double.
 z3::expr exact(double value) {
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);
@@ -81,7 +81,7 @@ class Translation {
       return z3_context().real_const(name.c_str());
     }
     if (factor.kind != Factor::Kind::maximum) return atom(single(factor));
-    // A new number that is one of the alternatives and not below any.
+    // A new number that equals one of the alternatives and is not below any.
     const z3::expr greatest = z3_context().real_const(("maximum " + std::to_string(maxima_++)).c_str());
     z3::expr_vector equal(z3_context());
     const auto add = [&](const z3::expr& value) {
@@ -102,7 +102,7 @@ class Translation {
     return greatest;
   }
 
-  /// The same unknown for what is equal.
+  /// Equal sums become the same unknown.
   z3::expr atom(Sum value) {
     std::size_t place = 0;
     while (place < atoms_.size() && !normal::vanishes(atoms_[place] - value, context_)) ++place;

@@ -17,7 +17,7 @@ bool is_everywhere(const Alternative& alternative) { return alternative.bound.em
 Sign sign_of(const Factor& factor) {
   switch (factor.kind) {
     case Factor::Kind::access: return Sign::unknown;
-    // Variables are marked; numbers are kept as positive ones.
+    // Variables are marked by an apostrophe; numbers are stored without their sign.
     case Factor::Kind::real:
       return Workspace::current().reals[factor.head].starts_with('\'') ? Sign::unknown : Sign::positive;
     case Factor::Kind::size: return sign_of_size(factor.index[0]);
@@ -45,13 +45,13 @@ Sign sign_of(const Factor& factor) {
   return Sign::unknown;
 }
 
-/// To the letter; what is equal otherwise is taken for different.
+/// Whether they are syntactically equal; other equal factors count as different.
 bool are_the_same(const Factor& a, const Factor& b) {
   return a.kind == b.kind && a.kind != Factor::Kind::maximum && a.head == b.head && a.index == b.index &&
          a.operands == b.operands;
 }
 
-/// Of minus a maximum: all that it is the maximum of must be negative, or not positive.
+/// The sign of minus a maximum: all alternatives must be negative, or not positive.
 Sign sign_of_negated(const Factor& factor) {
   if (factor.kind != Factor::Kind::maximum || factor.alternatives.empty()) return Sign::unknown;
   Sign worst = Sign::positive;
@@ -63,7 +63,7 @@ Sign sign_of_negated(const Factor& factor) {
 }
 
 Sign sign_of(const Term& term) {
-  // Even powers are not negative, whatever they are powers of.
+  // Even powers are never negative.
   std::vector<std::pair<const Factor*, std::size_t>> powers;
   for (const Factor& factor : term.factors) {
     const auto same = std::find_if(powers.begin(), powers.end(),
@@ -85,7 +85,7 @@ Sign sign_of(const Term& term) {
     sign = std::min(sign, here);
   }
   if (is_negated) return Sign::unknown;
-  // A sum over nothing, and one whose guards never hold, is zero.
+  // A sum over an empty range, or whose guards never hold, is zero.
   if (sign == Sign::positive && !term.guards.empty()) sign = Sign::not_negative;
   for (const Variable variable : term.bound) {
     const auto extent = facts().entry(variable).extent;
@@ -97,7 +97,7 @@ Sign sign_of(const Term& term) {
 }  // namespace
 
 Sign sign_of(const Sum& sum) {
-  Sign sign = Sign::not_negative;  // of no terms at all
+  Sign sign = Sign::not_negative;  // the sign of the empty sum
   for (const Term& term : sum.terms) {
     const Sign here = sign_of(term);
     if (here == Sign::unknown) return Sign::unknown;

@@ -1,4 +1,4 @@
-// The sign of a sum, told from the signs of its parts.
+// The sign of a sum, derived from the signs of its parts.
 #pragma once
 
 #include "verifier/normal_form/sum.h"
@@ -7,11 +7,11 @@ namespace taso::verifier::normal {
 
 enum class Sign {
   unknown,       ///< or negative
-  not_negative,  ///< wherever it has a value
-  positive,      ///< wherever it has a value
+  not_negative,  ///< wherever it is defined
+  positive,      ///< wherever it is defined
 };
 
-/// Whatever the elements of the inputs are, and for all values of the variables.
+/// The sign for all elements of the inputs and all values of the variables.
 Sign sign_of(const Sum& sum);
 
 }  // namespace taso::verifier::normal

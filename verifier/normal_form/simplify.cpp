@@ -1,5 +1,5 @@
-// Terms are kept simple as they are made: guards that bounds decide vanish, variables that equations fix are
-// eliminated, and rounded quotients of bound variables give way to a change of variables.
+// Keeps terms simple as they are made: guards that bounds decide vanish, variables that equations fix are eliminated,
+// and rounded quotients of bound variables are removed by a change of variables.
 #include <algorithm>
 
 #include "ops/core/error.h"
@@ -17,7 +17,7 @@ bool is_index(Variable variable) {
   return !entry.quotient && (entry.extent || !entry.least);
 }
 
-/// The value that an equation gives the variable; nothing if it does not occur alone and with a unit factor.
+/// The value that an equation gives the variable; nothing unless it occurs once, with coefficient 1 or -1.
 std::optional<Polynomial> solved_for(Variable variable, const Polynomial& zero) {
   const auto linear = zero.linear_in(variable);
   if (!linear || occurs(variable, linear->second)) return std::nullopt;
@@ -70,7 +70,7 @@ bool eliminate_fixed(std::vector<Variable>& bound, Constraints& guards, Substitu
   return false;
 }
 
-/// Where a bound variable stands in a rounded quotient, floor((v + rest) / divisor), it becomes divisor * a + b - rest.
+/// If a bound variable occurs in a rounded quotient, floor((v + rest) / divisor), it becomes divisor * a + b - rest.
 bool split_quotient(std::vector<Variable>& bound, Constraints& guards, const std::vector<Variable>& occurring,
                     const std::vector<Factor>& factors, Substitution& substitution) {
   std::vector<Variable> hidden;
@@ -86,8 +86,8 @@ bool split_quotient(std::vector<Variable>& bound, Constraints& guards, const std
   return true;
 }
 
-/// Sizes as real factors: numbers go into the coefficient, products fall into their variables, and what stands above
-/// and below cancels. A sum above is multiplied out, into `terms`.
+/// Normalises sizes that occur as real factors: numbers go into the coefficient, products are split into variables, and
+/// common factors of numerator and denominator cancel. A sum in the numerator is multiplied out, into `terms`.
 bool normalise_sizes(std::vector<Term>& terms, Term& term, const Constraints& known) {
   std::vector<Polynomial> above, below;
   std::vector<Factor> others;
@@ -198,7 +198,7 @@ std::optional<ChangeOfVariable> change_of_variable(const std::vector<Variable>& 
       if (!facts().surely(at_least(divisor, 1)) || occurs_any(hidden, linear->second)) continue;
       const Polynomial& rest = linear->second;
       const Facts::Entry entry = facts().entry(variable);
-      // Without an offset, the quotient lies in a range of its own.
+      // Without an offset, the quotient has a range of its own.
       std::optional<Polynomial> range;
       if (rest.is_zero() && entry.extent && entry.least == 0)
         range = facts().quotient(*entry.extent + divisor - 1, divisor);
@@ -219,7 +219,7 @@ bool add_guard(Constraints& guards, const Constraint& guard, const Constraints& 
   const Constraint simple = facts().simplified(guard, context);
   if (const auto decided = Facts::decided(simple)) return *decided;
   if (simple.kind == Kind::zero) {
-    // divisor * a + b = 0 with b between -divisor and divisor: both are 0.
+    // divisor * a + b = 0 with -divisor < b < divisor: both are 0.
     std::vector<Variable> variables;
     simple.value.collect(variables);
     for (const Variable variable : variables) {
@@ -253,7 +253,7 @@ void simplify_into(std::vector<Term>& terms, Term term, const Constraints& known
     workspace.step();
     changed = false;
     Constraints guards;
-    // Equations first: they settle others.
+    // Equations first: they decide other guards.
     std::stable_partition(term.guards.begin(), term.guards.end(),
                           [](const Constraint& guard) { return guard.kind == Kind::zero; });
     for (const Constraint& guard : term.guards)
@@ -273,7 +273,7 @@ void simplify_into(std::vector<Term>& terms, Term term, const Constraints& known
       for (Factor& factor : term.factors) factor = substitute(factor, substitution);
       continue;
     }
-    // An equation between outer variables makes one of them the other.
+    // An equation between outer variables replaces one of them by the other.
     Constraints equations = known;
     equations.insert(equations.end(), term.guards.begin(), term.guards.end());
     for (const Constraint& equation : equations) {

@@ -164,7 +164,7 @@ Constraint substitute(const Constraint& constraint, const Substitution& substitu
 
 namespace {
 
-// Binders that a substitution mentions get new names, so that nothing is captured.
+// Renames binders that the substitution mentions, to avoid capture.
 Substitution avoiding(std::vector<Variable>& bound, const Substitution& substitution) {
   Facts& facts = Workspace::current().facts;
   Substitution result = substitution;
@@ -233,7 +233,7 @@ Sum constant(Rational value) {
 
 Sum constant(double value) {
   if (!std::isfinite(value)) throw ProofLimit("a constant is not finite");
-  // Simple fractions are numbers; others, such as 0.044715, are reals of their own, for their exact fractions are huge.
+  // Simple fractions are numbers. Others, such as 0.044715, are named reals, because their exact fractions are huge.
   const double scaled_up = std::ldexp(value, 16);
   if (scaled_up == std::nearbyint(scaled_up) && std::abs(scaled_up) < std::ldexp(1.0, 40))
     return constant(reduced(static_cast<std::int64_t>(scaled_up), 1 << 16));

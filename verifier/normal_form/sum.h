@@ -1,9 +1,9 @@
-// A tensor's element as a sum of guarded iterated sums: what every operator's result becomes, written over the elements
-// of a rule's inputs and the index at which the result is read.
+// A tensor's element as a sum of guarded iterated sums. Every operator's result takes this form, over the elements of a
+// rule's inputs and the index at which the result is read.
 //
 // Sum_{k < K} [k < K1] x[i, k] y[k, j] is one term: a coefficient, bound variables, guards, factors. What is not a
-// polynomial in the elements (exp, maxima, reciprocals) is an opaque factor with sums of its own inside; guards that do
-// not depend on what such a sum binds are kept outside, by distinguishing cases.
+// polynomial in the elements (exp, maxima, reciprocals) is an opaque factor that contains sums; guards that do not
+// depend on the variables bound inside are moved outside, by distinguishing cases.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace taso::verifier::normal {
 
-/// An exact quotient of integers; throws ProofLimit when it overflows.
+/// An exact fraction; throws ProofLimit on overflow.
 struct Rational {
   std::int64_t numerator = 0, denominator = 1;
   bool operator==(const Rational&) const = default;
@@ -28,29 +28,29 @@ struct Rational {
 Rational operator+(Rational a, Rational b);
 Rational operator*(Rational a, Rational b);
 Rational operator-(Rational a);
-Rational inverse(Rational a);  ///< of what is not zero
+Rational inverse(Rational a);  ///< of a non-zero number
 
 struct Sum;
 using SumPtr = std::shared_ptr<const Sum>;
 
-/// All values of the body where the guards hold, whatever the bound variables are.
+/// The values of the body for all bound variables that satisfy the guards.
 struct Alternative {
   std::vector<Variable> bound;
   Constraints guards;
   SumPtr body;
 };
 
-/// From `any` on: the first of the workspace's functions of which only the class is known, the second, and so on.
+/// From `any` on: the workspace's functions of which only the class is known, in their order.
 enum class Function : std::size_t { reciprocal, exp, erf, tanh, sqrt, pow, any };
 
 struct Factor {
   enum class Kind {
     access,      ///< an element of input `head` at `index`
-    real,        ///< the real number `head` of the workspace: an attribute, or a constant that is no simple fraction
+    real,        ///< the real number `head` of the workspace: an attribute, or a constant that is not a simple fraction
     size,        ///< the integer index[0], as a real number
     reciprocal,  ///< one over the positive integer index[0]
     function,    ///< a Function of the operands
-    maximum,     ///< the largest of the alternatives; of none at all it is minus infinity
+    maximum,     ///< the largest of the alternatives; minus infinity if there are none
   };
   Kind kind = Kind::access;
   std::size_t head = 0;
@@ -59,7 +59,7 @@ struct Factor {
   std::vector<Alternative> alternatives;
 };
 
-/// coefficient * Sum over the bound variables, in their ranges and where the guards hold, of the product of the
+/// coefficient * the sum, over the bound variables in their ranges where the guards hold, of the product of the
 /// factors.
 struct Term {
   Rational coefficient{1, 1};
@@ -72,15 +72,15 @@ struct Sum {
   std::vector<Term> terms;
 };
 
-/// A function that has no value everywhere, applied somewhere on the way to an element, for all values of the variables
-/// that meet the guards.
+/// An application of a partial function on the way to an element, for all values of the variables that satisfy the
+/// guards.
 struct Application {
   Function function = Function::reciprocal;
   std::vector<Sum> operands;
   Constraints guards;
 };
 
-/// What one proof attempt works with. There is one at a time in each thread.
+/// The state of one proof attempt. Each thread has one at a time.
 class Workspace {
  public:
   Workspace(const std::vector<rules::Unknown>& unknowns, const std::vector<rules::Requirement>& hypotheses,
@@ -90,19 +90,19 @@ class Workspace {
   Workspace& operator=(const Workspace&) = delete;
   static Workspace& current();
 
-  /// Throws ProofLimit when the steps are used up, or on request.
+  /// Throws ProofLimit when the steps are used up, or when asked to stop.
   void step(std::size_t count = 1);
-  std::size_t real(const std::string& name);  ///< the number of that real
+  std::size_t real(const std::string& name);  ///< the index of that real
 
   Facts facts;
   std::vector<AnyFunction> any_functions;
-  Constraints reading;  ///< holds wherever the element that is being read counts
+  Constraints reading;  ///< holds wherever the element being read counts
   std::vector<std::string> reals;
-  Constraints path;  ///< holds wherever the element that is being read is read at all
-  /// If not null, applications of partial functions are noted here while `notes` is true.
+  Constraints path;  ///< holds wherever the element being read is read at all
+  /// If not null, applications of partial functions are recorded here while `notes` is true.
   std::vector<Application>* applications = nullptr;
   bool notes = false;
-  bool plain = false;  ///< no solver and no distinction of cases, for what need not be decided
+  bool plain = false;  ///< no solver and no case distinctions, for questions that need no answer
 
  private:
   std::size_t steps_;
@@ -110,23 +110,23 @@ class Workspace {
   Workspace* outer_;
 };
 
-/// What is known of a function from `any` on; null for the others.
+/// What is known about a function from `any` on; null for others.
 const AnyFunction* any_function(Function function);
 
 /// Values of variables.
 using Substitution = std::vector<std::pair<Variable, Polynomial>>;
 const Polynomial* find(const Substitution& substitution, Variable variable);
 
-/// With variables replaced, inside rounded quotients too.
+/// Replaces variables, also inside rounded quotients.
 Polynomial substitute(const Polynomial& polynomial, const Substitution& substitution);
 Constraint substitute(const Constraint& constraint, const Substitution& substitution);
 Factor substitute(const Factor& factor, const Substitution& substitution);
 Term substitute(const Term& term, const Substitution& substitution);
 SumPtr substitute(const SumPtr& sum, const Substitution& substitution);
 Alternative substitute(const Alternative& alternative, const Substitution& substitution);
-/// With new names for the variables that it binds at the top.
+/// Renames the variables bound at the top.
 Term renamed(const Term& term);
-/// Whether the variable occurs, inside quotients too.
+/// Whether the variable occurs, also inside quotients.
 bool occurs(Variable variable, const Polynomial& polynomial);
 bool occurs(Variable variable, const Factor& factor);
 bool occurs_any(const std::vector<Variable>& variables, const Polynomial& polynomial);
@@ -150,32 +150,32 @@ Sum maximum(std::vector<Alternative> alternatives);
 Sum maximum(const Sum& a, const Sum& b);
 Sum minimum(const Sum& a, const Sum& b);
 
-/// The same, with guards decided and variables eliminated as far as bounds allow, where `known` holds.
+/// The sum with guards decided and variables eliminated as far as bounds allow, assuming `known`.
 Sum simplified(const Sum& sum, const Constraints& known = {});
-/// Appends the simplified term, which can be none or several.
+/// Appends the simplified term, which can become none or several.
 void simplify_into(std::vector<Term>& terms, Term term, const Constraints& known);
-/// Replaces a guard by those that it amounts to; false if it never holds.
+/// Adds the guard, replaced by equivalent simpler ones; false if it never holds.
 bool add_guard(Constraints& guards, const Constraint& guard, const Constraints& known);
 
-/// A guard that does not depend on what its term binds.
+/// A guard that does not depend on the variables that its term binds.
 std::optional<Constraint> outer_guard(const Sum& sum);
 Constraints with(const Constraints& known, const Constraint& more);
 /// The sum, if it is a number.
 std::optional<Rational> number(const Sum& sum);
 Sum single(Factor factor);
 
-/// variable = divisor * upper + lower - rest, where lower is below the divisor, which rids us of
-/// floor((variable + rest) / divisor).
+/// variable = divisor * upper + lower - rest, with lower below the divisor. This eliminates floor((variable + rest) /
+/// divisor).
 struct ChangeOfVariable {
   Variable variable = 0, upper = 0, lower = 0;
   Polynomial value;
 };
-/// For a rounded quotient among the occurring variables that holds one of the changeable ones; `hidden` are bound
-/// further inside and may not appear in the value.
+/// Finds a rounded quotient among the occurring variables that contains a changeable one; `hidden` variables are bound
+/// further inside and must not appear in the value.
 std::optional<ChangeOfVariable> change_of_variable(const std::vector<Variable>& occurring,
                                                    const std::vector<Variable>& changeable,
                                                    const std::vector<Variable>& hidden);
-/// Every variable that occurs, those inside rounded quotients and inside opaque factors too.
+/// Every variable that occurs, also inside rounded quotients and opaque factors.
 void collect_variables(const Term& term, std::vector<Variable>& variables);
 void collect_variables(const Sum& sum, std::vector<Variable>& variables);
 /// Every variable that the factor binds somewhere.
@@ -190,7 +190,7 @@ std::string text(const Term& term);
 
 namespace taso::ops {
 
-/// With this the operators' own definitions give normal forms.
+/// Makes the operators' own definitions compute normal forms.
 template <>
 struct Math<verifier::normal::Sum> {
   using S = verifier::normal::Sum;

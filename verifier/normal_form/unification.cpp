@@ -9,7 +9,7 @@ struct Equation {
   Polynomial pattern, member;
 };
 
-/// An element that is read somewhere inside an opaque factor.
+/// An element that is read inside an opaque factor.
 struct Access {
   std::size_t input;
   const std::vector<Polynomial>* index;
@@ -32,10 +32,10 @@ bool is_among(Variable variable, const std::vector<Variable>& variables) {
   return std::find(variables.begin(), variables.end(), variable) != variables.end();
 }
 
-/// The opaque content of a term or an alternative: factors that may only help to find values of variables.
+/// The opaque factors of a term or an alternative, which only help to find values of variables.
 struct Hints {
   std::vector<std::vector<Access>> accesses;  // of each opaque factor
-  std::vector<Variable> hidden;               // what they bind
+  std::vector<Variable> hidden;               // variables bound inside them
 };
 
 void add_hint(Hints& hints, const Sum& sum) {
@@ -59,7 +59,7 @@ class Unifier {
 
   using Continue = std::function<bool(const Substitution&)>;
 
-  /// Pairs the pattern's plain factors, from `place` on, with distinct ones of the member.
+  /// Pairs the pattern's plain factors, from `place` on, with distinct factors of the member.
   bool pair_factors(const std::vector<const Factor*>& pattern, const std::vector<const Factor*>& member,
                     std::size_t place, std::vector<bool>& used, const Substitution& values) {
     if (place == pattern.size()) return resolve_from_hints(values);
@@ -117,7 +117,7 @@ class Unifier {
   }
 
  private:
-  /// Makes the equations true by values for open variables, in every way that is easily found.
+  /// Solves the equations for the open variables, in every way that is easy to find.
   bool solve(std::vector<Equation> equations, const std::vector<Variable>& open, const Substitution& values,
              const Continue& next) {
     Workspace::current().step();
@@ -163,7 +163,7 @@ class Unifier {
     return false;
   }
 
-  /// Variables that stand in guards only: any order of them may do.
+  /// Variables that occur only in guards: any order of them may work.
   bool assign_rest(const Substitution& values) {
     std::vector<Variable> open, free;
     for (const Variable variable : pattern_)
@@ -183,8 +183,8 @@ class Unifier {
     return false;
   }
 
-  /// Inverts the map; only those that are one-to-one on the integers for a plain reason are accepted: each variable in
-  /// turn is another one, or its negative, plus what is settled before.
+  /// Inverts the map. Accepts only maps that are evidently one-to-one on the integers: each variable in turn is another
+  /// one, or its negative, plus variables that are settled before.
   bool finish(const Substitution& forward) {
     Correspondence correspondence{forward, {}};
     std::vector<Variable> open = member_;

@@ -1,4 +1,4 @@
-// Finding the change of bound variables that makes two terms the same.
+// Finds the change of bound variables that makes two terms the same.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace taso::verifier::normal {
 
-/// Functions and maxima: they hold sums of their own.
+/// Whether it is a function or a maximum, which contain sums.
 bool is_opaque(const Factor& factor);
 
 /// A one-to-one map between the integer points of two sets of bound variables.
@@ -16,11 +16,11 @@ struct Correspondence {
   Substitution backward;  ///< the member's variables, as polynomials over the pattern's
 };
 
-/// Calls `accept` with each correspondence found under which the factors that are not opaque are the same, until it
-/// returns true; false if it never does. The two bind different variables. Opaque factors only help to find candidates:
-/// whether they are equal is left to `accept`.
+/// Calls `accept` with each correspondence under which all factors that are not opaque are the same, until it returns
+/// true; returns false if it never does. The two terms bind different variables. Opaque factors only help to find
+/// candidates: `accept` decides whether they are equal.
 bool unify(const Term& pattern, const Term& member, const std::function<bool(const Correspondence&)>& accept);
-/// The same for alternatives of maxima, whose bodies are left to `accept`.
+/// The same for alternatives of maxima, whose bodies `accept` compares.
 bool unify(const Alternative& pattern, const Alternative& member,
            const std::function<bool(const Correspondence&)>& accept);
 

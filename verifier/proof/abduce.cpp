@@ -32,7 +32,7 @@ rules::TermPtr product(rules::TermPtr a, rules::TermPtr b) {
   return rules::call_term("*", {std::move(a), std::move(b)});
 }
 
-/// What conditions may speak of: the rule's convolutions, kernels, strides, and inputs.
+/// What conditions may mention: the rule's convolutions, kernels, strides, and inputs.
 class Vocabulary {
  public:
   explicit Vocabulary(const rules::Rule& rule) {
@@ -79,7 +79,7 @@ class Vocabulary {
     return result;
   }
 
-  /// Conditions that say little each and suffice together: two convolutions side by side are one with more groups.
+  /// Conditions that are weak alone and sufficient together: two adjacent convolutions are one with more groups.
   std::vector<std::vector<rules::Condition>> bundles() const {
     std::vector<std::vector<rules::Condition>> result;
     for (std::size_t i = 0; i < convolutions_.size(); ++i)
@@ -106,7 +106,7 @@ class Vocabulary {
       for (std::size_t k = i + 1; k < names.size(); ++k) f(names[i], names[k]);
   }
 
-  /// Two convolutions side by side need equally many filters in a group; groups are channels over the kernel's.
+  /// Two adjacent convolutions need equally many filters per group; groups are channels over the kernel's.
   static void add_for_two(const Convolution& a, const Convolution& b,
                           const std::function<void(rules::Condition)>& add) {
     if (a.second == b.second) return;
@@ -149,8 +149,8 @@ class Vocabulary {
   std::vector<Convolution> convolutions_;
 };
 
-/// Writes a polynomial over an instance's unknowns as a term of the rule; nothing if it speaks of one that solving made
-/// up.
+/// Writes a polynomial over an instance's unknowns as a term of the rule; nothing if it contains an unknown that the
+/// solver introduced.
 class TermWriter {
  public:
   TermWriter(const rules::Rule& rule) {
@@ -194,7 +194,7 @@ class TermWriter {
   std::set<std::string> inputs_;
 };
 
-/// What keeps properties from being used, as conditions.
+/// The requirements that keep properties from being used, as conditions.
 std::vector<rules::Condition> obstacles(const rules::Rule& rule, const rules::Instance& instance,
                                         const rules::Properties& properties, std::uint64_t seed_number) {
   std::vector<rules::Condition> result;
@@ -243,7 +243,7 @@ std::vector<rules::Condition> obstacles(const rules::Rule& rule, const rules::In
   return result;
 }
 
-/// A point at which the rule was tried, with what conditions may ask of it.
+/// A point at which the rule was tried, with everything that conditions may mention.
 struct Point {
   bool is_good = false;
   std::map<std::string, Shape> shapes;             ///< of the inputs
@@ -278,7 +278,7 @@ struct Point {
   }
 };
 
-/// Whether a condition holds at a point; false also if it makes no sense there.
+/// Whether a condition holds at a point; false also if it is not well-formed there.
 bool holds_at(const rules::Condition& condition, const Point& point) {
   rules::TermContext context;
   context.shape = [&](const std::string& input) {
@@ -327,7 +327,7 @@ bool holds_at(const rules::Condition& condition, const Point& point) {
   }
 }
 
-/// Whether the two sides agree over the prime field; nothing if that would take too long or the source makes no sense.
+/// Whether the two sides agree over the prime field; nothing if that takes too long or the source is not well-formed.
 std::optional<bool> agrees_at(const rules::Concretizer& concretizer, const rules::Assignment& assignment,
                               std::uint64_t seed_number) {
   const auto made = concretizer.at(assignment);
@@ -351,7 +351,7 @@ std::optional<bool> agrees_at(const rules::Concretizer& concretizer, const rules
 
 std::vector<Point> try_out(const std::vector<rules::Instance>& instances, std::uint64_t seed_number) {
   std::vector<Point> points;
-  // Ranks and axes beyond a dozen add little.
+  // More than a dozen ranks and axes add little.
   const std::size_t stride = (instances.size() + 11) / 12;
   for (std::size_t i = 0; i < instances.size(); i += stride) {
     const rules::AssignmentSampler sampler(instances[i]);
@@ -394,7 +394,7 @@ std::vector<std::vector<rules::Condition>> conceivable_conditions(const rules::R
       drops_bad = drops_bad || (!holds && !point.is_good);
       keeps_good = keeps_good || (holds && point.is_good);
     }
-    // Two conditions that cannot be told apart: the one that is said first is the simpler one.
+    // If two conditions hold at the same points, keep the first, which is simpler.
     const bool is_new =
         std::none_of(judged.begin(), judged.end(), [&](const Judged& j) { return j.holds == one.holds; });
     if (drops_bad && keeps_good && is_new) judged.push_back(std::move(one));
@@ -428,7 +428,7 @@ std::vector<std::vector<rules::Condition>> conceivable_conditions(const rules::R
       for (std::size_t b = a + 1; b < judged.size(); ++b)
         for (std::size_t c = b + 1; c < judged.size(); ++c) consider({a, b, c});
   for (std::vector<rules::Condition>& bundle : vocabulary.bundles()) {
-    // Without what holds in any case.
+    // Without conditions that always hold.
     std::erase_if(bundle, [&](const rules::Condition& condition) {
       return std::all_of(points.begin(), points.end(), [&](const Point& point) { return holds_at(condition, point); });
     });

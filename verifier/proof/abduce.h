@@ -1,4 +1,4 @@
-// Finds the condition under which a rule that is false as it stands is true.
+// Finds the condition under which a false rule is true.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace taso::verifier {
 
-/// Sets of conditions that leave out every sampled point at which the rule fails and keep one at which it holds, the
-/// weakest first: those that keep most.
+/// Sets of conditions that exclude every sampled point at which the rule fails and keep one at which it holds; the
+/// weakest first, that is, those that keep most.
 std::vector<std::vector<rules::Condition>> conceivable_conditions(const rules::Rule& rule,
                                                                   const std::vector<rules::Instance>& instances,
                                                                   const rules::Properties& properties,

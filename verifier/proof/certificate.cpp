@@ -11,7 +11,7 @@
 namespace taso::verifier {
 namespace {
 
-/// Terms of the proof and of the instance in one table, with shapes that are inferred here.
+/// Terms of the proof and of the instance in one table, with shapes inferred here.
 class Terms {
  public:
   Terms(const rules::Instance& instance, std::vector<rules::Requirement>& requirements)
@@ -63,7 +63,7 @@ class Certifier {
         results.push_back(terms_.add(std::move(term)));
       }
     }
-    // The source's requirements are what may be assumed; those of the target are obligations already.
+    // The source's requirements may be assumed; those of the target are obligations already.
     certificate_.requirements = instance_.obligations;
     std::vector<std::size_t> of_proof;
     for (ProofTerm term : proof_.terms) {
@@ -87,7 +87,7 @@ class Certifier {
       const auto& origin = property.origins[i];
       Dim value = step.unknowns[i];
       if (origin.is_dimension) {
-        // Not what the search thought: the dimension of the term itself.
+        // Use the dimension of the term itself, not what the search assumed.
         const Shape& shape = terms_.shape(of_proof[step.inputs[origin.index]]);
         if (origin.element >= shape.size()) {
           flaw_ = "a step takes an operand of another rank";
@@ -147,7 +147,7 @@ class Certifier {
     if (std::find(all.begin(), all.end(), requirement) == all.end()) all.push_back(std::move(requirement));
   }
 
-  /// Numbers that are one constant in the question about equality must be equal: those are requirements too.
+  /// Numbers that are one constant in the question about equality must be equal, which is a requirement too.
   const std::string& constant_for(const Dim& number) {
     const auto known = constants_.find(number.text());
     if (known != constants_.end()) return known->second;
@@ -155,7 +155,7 @@ class Certifier {
   }
 
   void write_arithmetic() {
-    // Attributes that agree in value but not in form become one constant, once they are proved to be equal.
+    // Attributes with equal values in different forms become one constant, once they are proved equal.
     unify_numbers();
     SmtText text;
     for (const rules::Unknown& unknown : instance_.unknowns) text.declare(unknown);
@@ -172,7 +172,7 @@ class Certifier {
         if (const auto* list = std::get_if<std::vector<Dim>>(&field))
           numbers.insert(numbers.end(), list->begin(), list->end());
       }
-    // Values at a few points tell which may be equal; that they are is required, and so checked.
+    // Values at a few points tell which may be equal; the equality itself is a requirement, and so is checked.
     std::map<std::vector<std::int64_t>, Dim> by_value;
     for (const Dim& number : numbers) {
       const std::string text = number.text();

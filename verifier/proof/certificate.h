@@ -1,4 +1,4 @@
-// What a proof claims, written as SMT-LIB: solvers answer "unsat" to every question if the proof is right.
+// A proof's claims as SMT-LIB: if the proof is right, solvers answer "unsat" to every question.
 #pragma once
 
 #include <optional>
@@ -11,30 +11,30 @@
 namespace taso::verifier {
 
 struct Certificate {
-  /// Whether each step may be taken: the hypotheses entail every requirement of every step and of the rule's target.
+  /// Whether each step is allowed: the hypotheses entail every requirement of every step and of the rule's target.
   std::string arithmetic;
-  /// Whether the steps suffice: equality of the two sides follows from them.
+  /// Whether the steps suffice: the equality of the two sides follows from them.
   std::string equality;
   /// The requirements in `arithmetic`.
   std::vector<rules::Requirement> requirements;
-  /// Empty, or what makes the proof wrong on the face of it.
+  /// Empty, or why the proof is evidently wrong.
   std::string flaw;
 };
 
-/// Shapes of all terms are inferred afresh; nothing of the search is believed but which steps it took.
+/// Infers the shapes of all terms again; takes nothing from the search but its steps.
 Certificate certify(const rules::Instance& instance, const Proof& proof, const rules::Properties& properties);
 
 struct CertificateCheck {
   bool accepted = false;
   std::string reason;
-  std::set<std::size_t> needed;  ///< the steps in Z3's reason; the others were not needed
+  std::set<std::size_t> needed;  ///< the steps in Z3's unsat core; the others were not needed
 };
 
-/// Which steps the sides' equality needs; nothing if it does not follow from them.
+/// The steps that the equality of the sides needs; nothing if it does not follow from the steps.
 std::optional<std::set<std::size_t>> needed_steps(const Certificate& certificate, std::size_t steps, unsigned effort,
                                                   const std::stop_token& stop = {});
 
-/// Asks Z3. `effort` is its own count of steps.
+/// Asks Z3. `effort` is its step limit.
 CertificateCheck check_certificate(const Certificate& certificate, const rules::Instance& instance, std::size_t steps,
                                    unsigned effort, const std::stop_token& stop = {});
 

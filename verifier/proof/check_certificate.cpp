@@ -6,20 +6,20 @@
 namespace taso::verifier {
 namespace {
 
-// A fresh context costs 10 ms; one for each thread serves all of its questions.
+// A new context costs 10 ms; one per thread serves all its questions.
 z3::context& context() {
   thread_local z3::context mine;
   return mine;
 }
 
-/// Of the first `steps` assertions, which Z3's reason needs is written to `core`.
+/// Writes to `core` which of the first `steps` assertions are in Z3's unsat core.
 z3::check_result ask(const std::string& question, unsigned effort, std::size_t steps, std::set<std::size_t>* core,
                      const std::stop_token& stop) {
   z3::solver solver(context(), z3::solver::simple());
   z3::params params(context());
   params.set("rlimit", effort);
-  // Ctrl-C is the program's business: Z3 would end one question by it, and threads that install its handler at the same
-  // time do not put the program's own back.
+  // The program handles Ctrl-C itself. Z3 would only end one question, and threads that install its handler at the same
+  // time do not restore the program's own.
   params.set("ctrl_c", false);
   solver.set(params);
   const z3::expr_vector assertions = context().parse_string(question.c_str());
@@ -29,7 +29,7 @@ z3::check_result ask(const std::string& question, unsigned effort, std::size_t s
     else
       solver.add(assertions[static_cast<int>(i)]);
   }
-  // The context is the asking thread's, the stop comes from another.
+  // The context belongs to the asking thread; the stop request comes from another.
   z3::context& asked = context();
   const std::stop_callback interrupt(stop, [&asked] { asked.interrupt(); });
   const z3::check_result result = stop.stop_requested() ? z3::unknown : solver.check();
@@ -46,7 +46,7 @@ std::optional<std::set<std::size_t>> needed_steps(const Certificate& certificate
     std::set<std::size_t> needed;
     if (ask(certificate.equality, effort, steps, &needed, stop) == z3::unsat) return needed;
   } catch (const z3::exception&) {
-    return std::nullopt;  // the check will say what is wrong
+    return std::nullopt;  // the check reports what is wrong
   }
   return std::nullopt;
 }
@@ -64,7 +64,7 @@ CertificateCheck check_certificate(const Certificate& certificate, const rules::
       return result;
     }
     if (!certificate.requirements.empty() && ask(certificate.arithmetic, effort / 4, 0, nullptr, stop) != z3::unsat) {
-      // All at once was too much, or one of them is false: one by one.
+      // All at once was too much, or one of them is false: ask one by one.
       Entailment entailment(instance.unknowns, instance.hypotheses, effort / 16);
       for (const rules::Requirement& requirement : certificate.requirements) {
         const auto answer = stop.stop_requested() ? Entailment::Answer::unknown : entailment.entails(requirement);

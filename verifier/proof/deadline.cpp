@@ -54,7 +54,7 @@ class Watchdog {
       std::stop_source source = due_.begin()->second;
       times_.erase(ticket);
       due_.erase(due_.begin());
-      lock.unlock();  // what is stopped may take its time to say so
+      lock.unlock();  // stop callbacks may take long
       source.request_stop();
       lock.lock();
     }
@@ -65,7 +65,7 @@ class Watchdog {
   std::size_t tickets_ = 0;
   std::map<std::size_t, Clock::time_point> times_;
   std::map<std::pair<Clock::time_point, std::size_t>, std::stop_source> due_;
-  std::jthread thread_;  // last: it ends before what it looks at goes
+  std::jthread thread_;  // last: it must end before the members it uses
 };
 
 }  // namespace

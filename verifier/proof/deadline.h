@@ -1,4 +1,4 @@
-// Asks to stop after a while, or when its own caller asks.
+// Requests a stop after some time, or when its caller is asked to stop.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class Deadline {
  private:
   std::stop_source source_;
   std::stop_callback<std::function<void()>> outer_;
-  std::size_t ticket_ = 0;  ///< 0 if nobody watches
+  std::size_t ticket_ = 0;  ///< 0 if it is not watched
 };
 
 }  // namespace taso::verifier

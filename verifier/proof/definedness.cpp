@@ -18,7 +18,7 @@ using namespace normal;
 
 Facts& facts() { return Workspace::current().facts; }
 
-/// What must hold of a sum, or of a base and an exponent, for an application to have a value.
+/// What must hold of a sum, or of a base and an exponent, for an application to be defined.
 struct Demand {
   enum class Kind { not_zero, not_negative, power };
   Kind kind = Kind::not_zero;
@@ -37,8 +37,8 @@ std::string text(const Demand& demand) {
   return {};
 }
 
-/// The demands of an application that are not met by themselves. Together they are equivalent to it: what a source
-/// demands may be assumed.
+/// The demands of an application that do not hold by themselves. Together they are equivalent to its being defined, so
+/// the demands of a source may be assumed.
 class Demands {
  public:
   explicit Demands(const std::vector<Application>& applications) {
@@ -84,7 +84,7 @@ class Demands {
     for (const Factor& factor : sum.terms[0].factors) {
       const Sum single_factor = single(factor);
       if (sign_of(single_factor) == Sign::positive) continue;
-      // The root is zero where its operand is, and a reciprocal nowhere: that they have values is demanded elsewhere.
+      // A root is zero where its operand is, and a reciprocal never is; that they are defined is a demand of its own.
       if (factor.kind == Factor::Kind::function && factor.head == static_cast<std::size_t>(Function::reciprocal))
         continue;
       if (factor.kind == Factor::Kind::function && factor.head == static_cast<std::size_t>(Function::sqrt)) {
@@ -96,7 +96,7 @@ class Demands {
   }
 };
 
-/// An element of an input at places that no sum inside binds.
+/// An element of an input, at an index that no inner sum binds.
 struct Access {
   std::size_t input = 0;
   std::vector<Polynomial> index;
@@ -134,7 +134,7 @@ class Accesses {
   std::vector<Variable> bound_;
 };
 
-/// The value that an equation gives the variable; nothing if it does not say.
+/// The value that an equation gives the variable; nothing if it does not determine one.
 std::optional<Polynomial> solved_for(Variable variable, const Polynomial& zero) {
   const auto linear = zero.linear_in(variable);
   if (!linear || linear->first.is_zero() || occurs(variable, linear->first) || occurs(variable, linear->second))
@@ -144,10 +144,10 @@ std::optional<Polynomial> solved_for(Variable variable, const Polynomial& zero) 
   return division.quotient;
 }
 
-/// Whether what the source demands entails a demand of the target.
+/// Decides whether the demands of the source entail a demand of the target.
 class Covering {
  public:
-  /// Both sides are read at the same index, whose variables are `shared`.
+  /// Both sides are read at the same index; its variables are `shared`.
   Covering(const std::vector<Demand>& known, const Demand& wanted, const std::vector<Variable>& shared)
       : known_(known), wanted_(wanted), shared_(shared), accesses_(Accesses(wanted).list) {}
 
@@ -156,7 +156,7 @@ class Covering {
     for (const Demand& demand : known_)
       if (demand.kind == wanted_.kind && matches(demand)) return true;
     if (pieces_.size() < 2) return false;
-    // One demand of the source here, another one there.
+    // Different demands of the source may cover different cases.
     return facts().same_union(wanted_.guards, {Constraints{}}, pieces_) == Answer::yes;
   }
 
@@ -187,7 +187,7 @@ class Covering {
     return std::find(list.begin(), list.end(), variable) != list.end();
   }
 
-  /// Gives the source's variables values at which it reads the elements that the target reads.
+  /// Chooses values for the source's variables at which it reads the elements that the target reads.
   bool choose(const Demand& demand, const std::vector<Access>& accesses, std::size_t next,
               const std::vector<Variable>& open, const Substitution& values) {
     constexpr std::size_t most_tries = 64;
@@ -218,14 +218,14 @@ class Covering {
     return choose(demand, accesses, next + 1, open, values);
   }
 
-  /// Values for variables that no element depends on.
+  /// Chooses values for variables that no element depends on.
   bool choose_any(const Demand& demand, const std::vector<Variable>& open, const Substitution& values) {
     Substitution more = values;
     for (const Variable variable : open) more.emplace_back(variable, Polynomial());
     return holds_at(demand, more);
   }
 
-  /// Whether the source's demand, at these values, is the target's wherever that is one.
+  /// Whether the source's demand, at these values, is the target's wherever the latter applies.
   bool holds_at(const Demand& demand, const Substitution& values) {
     Constraints piece;
     for (const auto& [variable, value] : values) add_range(piece, value, variable);
@@ -256,7 +256,7 @@ class Covering {
   std::size_t tries_ = 0;
 };
 
-/// Where the partial functions of one side of a result are applied.
+/// The applications of partial functions in one side of a result.
 std::vector<Application> applications(const rules::Instance& instance, rules::InstanceValue value, const Index& index) {
   std::vector<Application> list;
   Workspace& workspace = Workspace::current();
@@ -271,7 +271,7 @@ std::vector<Application> applications(const rules::Instance& instance, rules::In
   return list;
 }
 
-/// Why a result is not seen to be defined; empty if it is.
+/// Why a result is not proved to be defined; empty if it is.
 std::string obstacle(const rules::Instance& instance, std::size_t result) {
   std::vector<Variable> shared;
   Index index;
@@ -288,7 +288,7 @@ std::string obstacle(const rules::Instance& instance, std::size_t result) {
   if (wanted.empty()) return "";
   const std::vector<Demand> known = Demands(applications(instance, instance.source[result], index)).list;
   for (const Demand& demand : wanted)
-    if (!Covering(known, demand, shared).succeeds()) return "the source is not seen to demand that " + text(demand);
+    if (!Covering(known, demand, shared).succeeds()) return "the source is not shown to demand that " + text(demand);
   return "";
 }
 
@@ -314,7 +314,7 @@ bool source_may_be_undefined(const rules::Instance& instance) { return reaches_p
 bool target_may_be_undefined(const rules::Instance& instance) { return reaches_partial(instance, instance.target); }
 
 NormalFormResult prove_definedness(const rules::Instance& instance, const NormalFormLimits& limits) {
-  constexpr const char* claim = "the target is not seen to be defined wherever the source is: ";
+  constexpr const char* claim = "the target is not shown to be defined wherever the source is: ";
   if (!instance.target_fits) return {NormalFormResult::unknown, "ranks do not fit"};
   if (!target_may_be_undefined(instance)) return {NormalFormResult::proved, ""};
   try {

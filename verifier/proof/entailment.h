@@ -1,4 +1,4 @@
-// Whether a rule's hypotheses entail what a proof step needs of its dimensions and attributes.
+// Decides whether a rule's hypotheses entail what a proof step needs of its dimensions and attributes.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,16 @@ namespace taso::verifier {
 
 class Facts;
 
-/// Questions about the integers of one instance. Equality of polynomials and bounds settle most of them; Z3 has the
-/// rest. Answers are kept. Belongs to the thread that made it.
+/// Questions about the integers of one instance. Equality of polynomials and bounds answer most of them; Z3 answers the
+/// rest. Answers are cached. Belongs to the thread that made it.
 class Entailment {
  public:
   enum class Answer {
     yes,
-    no,       ///< integers that satisfy the hypotheses and not the requirement were found
+    no,       ///< some integers satisfy the hypotheses but not the requirement
     unknown,  ///< the solver gave up
   };
-  /// `effort` is Z3's own count of steps for one question.
+  /// `effort` is Z3's step limit for one question.
   Entailment(const std::vector<rules::Unknown>& unknowns, const std::vector<rules::Requirement>& hypotheses,
              unsigned effort = 400'000);
   ~Entailment();
@@ -28,7 +28,7 @@ class Entailment {
   Answer entails(const rules::Requirement& requirement);
   /// False only if no integers satisfy the hypotheses.
   bool consistent();
-  /// How often Z3 was needed.
+  /// The number of calls of Z3.
   std::size_t solver_calls() const;
 
  private:

@@ -9,7 +9,7 @@
 namespace taso::verifier {
 namespace {
 
-/// Writes terms of the e-graph out as terms over unknowns.
+/// Writes terms of the e-graph as terms over unknowns.
 class Extraction {
  public:
   explicit Extraction(const rules::EGraph& graph) : graph_(graph) {}
@@ -74,11 +74,11 @@ Proof extract(const rules::EGraph& graph, const rules::Saturation& saturation,
 std::string end_text(rules::Saturation::End end) {
   switch (end) {
     case rules::Saturation::End::goal: return "the sides are equal";
-    case rules::Saturation::End::saturated: return "the properties say nothing more about it";
+    case rules::Saturation::End::saturated: return "the properties yield nothing new";
     case rules::Saturation::End::rounds: return "no proof within the limit of rounds";
     case rules::Saturation::End::terms: return "no proof within the limit of terms";
     case rules::Saturation::End::matches: return "no proof within the limit of matches";
-    case rules::Saturation::End::stopped: return "the time limit was met";
+    case rules::Saturation::End::stopped: return "the time limit was reached";
   }
   return {};
 }
@@ -140,7 +140,7 @@ ProofResult prove(const rules::Instance& instance, const rules::Properties& prop
       return certify(instance, result.proof, properties);
     };
     Certificate certificate = certificate_of(reasons);
-    // An explanation may go a long way round; what Z3 does not need is left out.
+    // An explanation may contain detours; steps that Z3 does not need are left out.
     if (const auto needed = needed_steps(certificate, reasons.size(), limits.effort, stop);
         needed && needed->size() < reasons.size()) {
       std::vector<rules::EGraph::Reason> used;

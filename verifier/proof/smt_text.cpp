@@ -36,11 +36,11 @@ std::string SmtText::term(const Dim& dim) {
       ++factors;
       if (!factor.name.empty()) {
         const auto name = names_.find(factor.name);
-        check(name != names_.end(), "a question speaks of declared unknowns");
+        check(name != names_.end(), "a question uses only declared unknowns");
         product += " " + name->second;
         continue;
       }
-      // A quotient that is rounded down is the one integer between these bounds.
+      // A rounded quotient is the one integer between these bounds.
       const std::string key = factor.numerator.text() + " / " + factor.denominator.text();
       auto quotient = quotients_.find(key);
       if (quotient == quotients_.end()) {
@@ -65,7 +65,7 @@ std::string SmtText::formula(const rules::Requirement& requirement, bool is_assu
     case rules::Requirement::Kind::not_equal: return fmt::format("(not (= {} {}))", left, right);
     case rules::Requirement::Kind::at_least: return fmt::format("(>= {} {})", left, right);
     case rules::Requirement::Kind::divides: {
-      // right = left * quotient, where the quotient is that rounded down (or any, where it is assumed to exist).
+      // right = left * quotient, where the quotient is rounded down (or any number, if it is assumed to exist).
       const Dim quotient = floor_div(requirement.right, requirement.left);
       if (is_assumed) return fmt::format("(and (>= {} 1) (= {} {}))", left, right, term(requirement.left * quotient));
       return fmt::format("(and (>= {} 1) (= {} {}))", left, right, term(requirement.left * quotient));

@@ -1,4 +1,4 @@
-// Questions about integers, written as SMT-LIB 2.
+// Questions about integers as SMT-LIB 2.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ class SmtText {
  public:
   void declare(const rules::Unknown& unknown);
   void assume(const rules::Requirement& requirement);
-  /// That one of them fails.
+  /// Asserts that one of them fails.
   void deny(const std::vector<rules::Requirement>& requirements);
   /// Everything so far, without check-sat.
   std::string text() const { return "(set-logic QF_NIA)\n" + declarations_ + assertions_; }

@@ -1,4 +1,4 @@
-// One Z3 context for each thread: a fresh one costs 10 ms, and expressions of different ones do not mix.
+// One Z3 context per thread: a new one costs 10 ms, and expressions of different contexts cannot be mixed.
 #pragma once
 
 namespace z3 {

@@ -11,11 +11,11 @@ namespace {
 
 std::string number(double value) {
   if (std::isnan(value)) return "undefined";
-  if (value == 0) return "0";  // also the negative one
+  if (value == 0) return "0";  // also negative zero
   return fmt::format("{:.8g}", value);
 }
 
-/// Nested brackets, as numpy writes them, on one line; long dimensions show their two ends.
+/// Nested brackets as in numpy, on one line; long dimensions show their two ends.
 void append_elements(std::string& text, const Tensor<double>& tensor, std::size_t axis, std::int64_t offset,
                      const std::vector<std::int64_t>& strides) {
   if (axis == tensor.rank()) {
@@ -59,7 +59,7 @@ bool is_number(std::string_view text) {
 
 /// "g = 2, s = [1, 1], alpha = 0.5": what the inputs' shapes do not show.
 std::string attributes(const Counterexample& counterexample, const rules::Instance& instance) {
-  std::map<std::string, std::map<std::size_t, std::string>> values;  // by name and place in a list; npos: no list
+  std::map<std::string, std::map<std::size_t, std::string>> values;  // by name and index in a list; npos: not a list
   const auto add = [&](const std::string& name, const std::string& value) {
     const std::size_t dot = name.rfind('.');
     if (dot == std::string::npos || !is_number(std::string_view(name).substr(dot + 1))) {

@@ -14,10 +14,10 @@
 namespace taso::verifier {
 namespace {
 
-using Contents = std::vector<std::vector<double>>;  // for each input; few binary digits, so that they are exact
+using Contents = std::vector<std::vector<double>>;  // per input; few binary digits, so that they are exact
 
-/// How elements are chosen. Large ones tell polynomials apart; small ones are where clipping happens and people follow.
-/// Signs are where most functions that are partial have no value.
+/// How elements are chosen. Large ones tell polynomials apart; small ones are in the range of clipping, and easy to
+/// follow. Most partial functions are undefined at some of the `signs`.
 enum class Fill { huge, large, medium, small, positive, quarters, signs };
 
 double random_element(Random& random, Fill fill) {
@@ -79,7 +79,7 @@ std::optional<Difference> difference_in_reals(const rules::ConcreteInstance& con
   return std::nullopt;
 }
 
-/// An assignment at which an instance fails, and elements for its inputs where the results differ there.
+/// An assignment at which an instance fails, and elements for its inputs at which the results differ.
 struct Finding {
   std::size_t instance = 0;
   rules::Assignment assignment;
@@ -117,7 +117,7 @@ class Refuter {
     rules::AssignmentSampler sampler;
     rules::Concretizer concretizer;
     Random random;
-    bool is_partial = false;  // a side may have no value where the other has one
+    bool is_partial = false;  // a side may be undefined where the other is not
     bool hopeless = false;    // no assignment could be found
   };
 
@@ -127,7 +127,7 @@ class Refuter {
     return *slot;
   }
 
-  // A round tries every instance once. After the first finding the round is finished, for a smaller one.
+  // A round tries every instance once. A round with a finding is finished, to find a smaller one.
   void search() {
     constexpr std::size_t most_findings = 6;
     for (std::size_t round = 0; round < options_.tries_each; ++round) {
@@ -150,7 +150,7 @@ class Refuter {
     return sum;
   }
 
-  /// Looks at instances of lower rank than those found, which may have been lucky so far.
+  /// Tries instances of lower rank than the findings, which may have passed by chance so far.
   void search_simpler() {
     std::size_t lowest = total_rank(findings_[0].instance);
     for (const Finding& finding : findings_) lowest = std::min(lowest, total_rank(finding.instance));
@@ -170,7 +170,7 @@ class Refuter {
 
   std::optional<Finding> attempt(std::size_t instance, std::size_t round) {
     Subject& s = subject(instance);
-    // Small numbers are cheap, larger ones coincide less often.
+    // Small numbers are cheap; larger ones agree by chance less often.
     const auto assignment = s.sampler.sample(s.random, round % 4 == 3 ? 3 : 5);
     if (!assignment) {
       s.hopeless = true;
@@ -180,7 +180,7 @@ class Refuter {
     ++result_.tried;
     const auto built = s.concretizer.at(*assignment);
     if (const auto* misfit = std::get_if<rules::Misfit>(&built)) {
-      if (!misfit->in_target) return std::nullopt;  // numbers too large for us
+      if (!misfit->in_target) return std::nullopt;  // the numbers are too large
       return Finding{instance, *assignment, misfit->reason, {}};
     }
     const auto& concrete = std::get<rules::ConcreteInstance>(built);
@@ -219,8 +219,7 @@ class Refuter {
 
   using Cost = std::tuple<std::int64_t, std::int64_t, std::size_t, bool, double>;
 
-  /// Elements of the inputs, then the size of the numbers; of two equal ones, lower ranks and results that differ are
-  /// plainer.
+  /// Fewer elements of the inputs, then smaller numbers, are simpler; then lower ranks, and results that differ.
   Cost cost_of(const Finding& finding) const {
     std::int64_t elements = 0;
     for (std::size_t i = 0; i < instances_[finding.instance].inputs.size(); ++i) {
@@ -235,7 +234,7 @@ class Refuter {
             !finding.misfit.empty(), magnitude};
   }
 
-  /// Whether the instance fails there in the same way.
+  /// The finding, if the instance fails there in the same way.
   std::optional<Finding> fails_at(const Finding& like, const rules::Assignment& assignment) {
     Subject& s = subject(like.instance);
     if (!s.sampler.admits(assignment.unknowns)) return std::nullopt;
@@ -274,7 +273,7 @@ class Refuter {
     }
   }
 
-  /// One unknown, or two at a time, a little smaller or as small as can be.
+  /// Makes one unknown, or two at a time, a little smaller or as small as possible.
   bool shrink_unknowns(Finding& finding) {
     const std::vector<std::int64_t>& least = subject(finding.instance).sampler.least();
     bool any = false;

@@ -8,12 +8,12 @@
 namespace taso::verifier {
 namespace {
 
-// Of one operation, with room for a library function that is off by some units in the last place.
+// The error of one operation, with room for a library function that is off by some units in the last place.
 constexpr double unit = 0x1p-50;
-// What is lost when a result is too small for full precision.
+// The error of results that are too small for full precision.
 constexpr double tiny = 1e-300;
 
-/// The result of an operation on these, if one of them has no value that is known: what is undefined spreads.
+/// The result if an operand is undefined or unknown: undefined spreads.
 std::optional<Rounded> lost(Rounded a, Rounded b) {
   if (a.is_undefined() || b.is_undefined()) return Rounded::undefined();
   if (!a.is_known() || !b.is_known()) return Rounded::unknown();
@@ -30,7 +30,7 @@ Rounded Rounded::of(double value, double error) {
 Rounded Rounded::sum(Rounded a, Rounded b, double value) {
   if (const auto nothing = lost(a, b)) return *nothing;
   if (std::isinf(a.value) || std::isinf(b.value)) return {value, 0};
-  // Sums of integers are exact, and most are of integers.
+  // Sums of integers are exact, and most are sums of integers.
   const double error = a.error + b.error;
   if (error == 0 && std::abs(value) < 0x1p52 && a.value == std::nearbyint(a.value) &&
       b.value == std::nearbyint(b.value))
@@ -88,7 +88,7 @@ Rounded RoundedMath::exp(Rounded a) {
 
 Rounded RoundedMath::erf(Rounded a) {
   if (!a.is_known()) return a;
-  return Rounded::of(std::erf(a.value), 1.13 * a.error);  // its slope is 2/sqrt(pi) at most
+  return Rounded::of(std::erf(a.value), 1.13 * a.error);  // its slope is at most 2/sqrt(pi)
 }
 
 Rounded RoundedMath::tanh(Rounded a) {
@@ -113,7 +113,7 @@ Rounded RoundedMath::pow(Rounded a, Rounded b) {
   if (a.value + a.error < 0 && b.error == 0 && !is_whole) return Rounded::undefined();
   if (a.value == 0 && a.error == 0 && b.value - b.error > 0) return {0, 0};
   const double value = std::pow(a.value, b.value);
-  // Whole powers of exact numbers, whatever their sign.
+  // Integer powers of exact numbers, of any sign.
   if (a.error == 0 && is_whole) return Rounded::of(value, 0);
   const double least = a.value - a.error;
   if (!(least > 0)) return Rounded::unknown();

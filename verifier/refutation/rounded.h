@@ -1,5 +1,4 @@
-// A double with a bound on its rounding error: two of them that lie further apart than their bounds are different
-// reals.
+// A double with a bound on its rounding error: two that are further apart than their bounds are different reals.
 #pragma once
 
 #include <cmath>
@@ -9,9 +8,9 @@
 
 namespace taso::verifier {
 
-/// The real lies within `error` of `value`. An infinite value is exact: it is what the maximum of nothing is. What lost
-/// its value by overflow, or may have none for all that is known, is unknown: neither equal to anything nor different.
-/// What surely has none (a division by zero, the root of a negative number), or was computed from such, is undefined.
+/// A real within `error` of `value`. An infinite value is exact: it is the maximum of nothing. A number is unknown if
+/// it overflowed or may be undefined; it is then neither equal to nor different from anything. It is undefined if it
+/// surely is (a division by zero, the root of a negative number), or is computed from such a number.
 struct Rounded {
   double value = 0;
   double error = 0;
@@ -25,16 +24,16 @@ struct Rounded {
   friend Rounded operator-(Rounded a, Rounded b) { return sum(a, b, a.value - b.value); }
   friend Rounded operator*(Rounded a, Rounded b);
 
-  /// The same with the rounding of its own operation added; unknown if something finite grew too large.
+  /// Adds the rounding error of the operation itself; unknown if a finite number grew too large.
   static Rounded of(double value, double error);
 
  private:
   static Rounded sum(Rounded a, Rounded b, double value);
 };
 
-/// Surely different, and by more than a millionth of their size.
+/// Whether they are surely different, by more than a millionth of their size.
 bool differ(Rounded a, Rounded b);
-/// Whether `b` may not stand where `a` did: they differ, or `a` has a value and `b` has none.
+/// Whether `b` must not replace `a`: they differ, or `a` is defined and `b` is not.
 bool is_worse(Rounded a, Rounded b);
 
 struct RoundedMath {

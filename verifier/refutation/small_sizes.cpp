@@ -66,7 +66,7 @@ std::vector<rules::Assignment> small_assignments(const rules::Instance& instance
       if (const auto assignment = sampler.sample(random, values))
         if (seen.insert(assignment->unknowns).second) result.push_back(with_reals(assignment->unknowns));
   }
-  // Where two values are too few for the hypotheses, a larger one may do.
+  // If two values are too few for the hypotheses, a larger one may do.
   if (result.empty())
     if (auto assignment = sampler.sample(random, values + 1)) result.push_back(std::move(*assignment));
   random.shuffle(result);
@@ -99,7 +99,7 @@ SmallSizes check_small_sizes(const rules::Instance& instance, const SmallSizesOp
     auto& concrete = std::get<rules::ConcreteInstance>(built);
     if (concrete.work <= options.most_work) subjects.emplace_back(&assignments[i], std::move(concrete));
   }
-  // The largest says most; the others as they come.
+  // The largest shows most; the others in any order.
   const auto largest = std::max_element(subjects.begin(), subjects.end(),
                                         [](const auto& a, const auto& b) { return a.second.work < b.second.work; });
   if (largest != subjects.end()) std::iter_swap(subjects.begin(), largest);
@@ -117,7 +117,7 @@ SmallSizes check_small_sizes(const std::vector<rules::Instance>& instances, cons
   const std::size_t chosen = std::min(instances.size(), std::max<std::size_t>(options.in_all, 1));
   SmallSizesOptions each = options;
   each.assignments = std::min(options.assignments, std::max<std::size_t>(options.in_all / chosen, 1));
-  // Where Z3 gives up, it does so again and again.
+  // If Z3 gives up, it does so again and again.
   constexpr std::size_t most_unknown = 4;
   for (std::size_t i = 0; i < chosen && !options.stop.stop_requested() && sum.unknown < most_unknown; ++i) {
     const SmallSizes one = check_small_sizes(instances[i * instances.size() / chosen], each);

@@ -13,7 +13,7 @@
 namespace taso::verifier {
 namespace {
 
-// One for each thread, kept as long as any expression lives in it. A fresh one costs 10 ms.
+// One per thread, kept as long as any expression in it lives. A new one costs 10 ms.
 const std::shared_ptr<z3::context>& context() {
   thread_local const auto mine = std::make_shared<z3::context>();
   return mine;
@@ -39,7 +39,8 @@ namespace {
 const z3::expr& of(const Symbol& symbol) { return SymbolExpression::of(symbol); }
 Symbol wrap(z3::expr expression) { return SymbolExpression::wrap(std::move(expression)); }
 
-// The operators' sums start at 0 and their padding multiplies by 0: without these, expressions drown in both.
+// The operators' sums start at 0 and their padding multiplies by 0: without these shortcuts, expressions would be full
+// of both.
 bool is(const z3::expr& e, std::int64_t value) {
   std::int64_t number = 0;
   return e.is_numeral_i64(number) && number == value;
@@ -85,11 +86,11 @@ Symbol operator*(const Symbol& a, const Symbol& b) {
   return wrap(of(a) * of(b));
 }
 
-// What is not a polynomial becomes a function of polynomials in one form: then most equalities are equalities of
-// polynomials in such functions, which need no search. The rest is left to Z3, with laws that say all there is to know.
+// What is not a polynomial becomes a function of polynomials in one form. Then most equalities are equalities of
+// polynomials in such functions, which need no search. Z3 decides the rest, with laws that say all there is to know.
 //
-// Quotients are products with inverses; the inverse of a product is the product of inverses, and that of 0 is 0.
-// A maximum is one of a set: nested ones are joined, and what all elements have in common is taken out.
+// Quotients are products with inverses; the inverse of a product is the product of inverses, and that of 0 is 0. A
+// maximum is one of a set: nested ones are joined, and common summands are taken out.
 namespace {
 
 constexpr const char *inverse_name = "1/", *maximum_name = "max", *lowest_name = "-infinity";
@@ -142,7 +143,7 @@ z3::expr maximum_of(const z3::expr& left, const z3::expr& right) {
     else
       add(side);
   }
-  // Of numbers only the greatest counts, and the maximum of nothing not at all.
+  // Among numbers only the largest counts; the maximum of nothing does not count.
   z3::expr number = context()->real_val(0);
   bool has_number = false;
   for (auto element = elements.begin(); element != elements.end();) {
@@ -157,7 +158,7 @@ z3::expr maximum_of(const z3::expr& left, const z3::expr& right) {
     }
   }
   if (has_number) add(number);
-  // Nor does -max(x, ...) beside -x, which is as great.
+  // Nor does -max(x, ...) beside -x, which is at least as large.
   for (auto element = elements.begin(); element != elements.end();) {
     const z3::expr& e = element->second;
     const bool is_negative_maximum = e.is_app() && e.decl().decl_kind() == Z3_OP_MUL && e.num_args() == 2 &&
@@ -180,7 +181,7 @@ z3::expr maximum_of(const z3::expr& left, const z3::expr& right) {
   return expanded(common + context()->function(maximum_name, domain, context()->real_sort())(arguments));
 }
 
-/// What is known of the inverses and maxima in an expression.
+/// Collects what is known about the inverses and maxima in an expression.
 void collect_laws(const z3::expr& e, std::set<unsigned>& seen, z3::expr_vector& laws) {
   if (!e.is_app() || !seen.insert(id_of(e)).second) return;
   if (is_call_of(e, inverse_name)) laws.push_back(z3::ite(e.arg(0) == 0, e == 0, e * e.arg(0) == 1));
@@ -228,7 +229,7 @@ Verdict prove_equal(const std::vector<std::pair<Symbol, Symbol>>& pairs, unsigne
   try {
     z3::expr_vector differences(z3);
     for (const auto& [a, b] : pairs) {
-      if (z3::eq(of(a), of(b))) continue;  // expressions are shared: the same one, however large
+      if (z3::eq(of(a), of(b))) continue;  // expressions are shared, so this is fast even for large ones
       const z3::expr difference = expanded(of(a) - of(b));
       if (!is(difference, 0)) differences.push_back(difference != 0);
     }
@@ -252,7 +253,7 @@ Verdict prove_equal(const std::vector<std::pair<Symbol, Symbol>>& pairs, unsigne
           const z3::func_decl unknown = model.get_const_decl(i);
           reason += (i ? ", " : "") + unknown.name().str() + " = " + model.get_const_interp(unknown).to_string();
         }
-        return {Verdict::refuted, reason.empty() ? "they differ whatever the unknowns are" : reason};
+        return {Verdict::refuted, reason.empty() ? "they differ for all values of the unknowns" : reason};
       }
       default: return {Verdict::unknown, solver.reason_unknown()};
     }

@@ -14,12 +14,13 @@ namespace taso::verifier {
 
 struct SymbolExpression;
 
-/// Belongs to the thread that made it: symbols of different threads do not mix (each thread has its own Z3 context).
+/// Belongs to the thread that made it: each thread has its own Z3 context, and symbols of different threads cannot be
+/// mixed.
 class Symbol {
  public:
   /// An unknown real; the same name gives the same unknown.
   static Symbol variable(std::string_view name);
-  /// Exactly the double, as a rational number. Infinities and NaN, which no real is, become unknowns of their own.
+  /// The exact double, as a rational number. Infinities and NaN are not real, and become unknowns.
   static Symbol constant(double value);
 
   std::string text() const;
@@ -37,7 +38,7 @@ class Symbol {
 
 struct SymbolMath {
   static Symbol constant(double value) { return Symbol::constant(value); }
-  /// Division by zero gives 0, as in the prime field: there, nothing is claimed of floating-point numbers.
+  /// Division by zero gives 0, as in the prime field; nothing is claimed about floating-point numbers there.
   static Symbol divide(const Symbol& a, const Symbol& b);
   static Symbol maximum(const Symbol& a, const Symbol& b);
   static Symbol minimum(const Symbol& a, const Symbol& b);
@@ -53,14 +54,14 @@ struct SymbolMath {
   static Symbol call(const char* name, const std::vector<Symbol>& operands);
 };
 
-/// What the solver said. "unknown" covers its limits: it is never taken for "wrong".
+/// The solver's answer. "unknown" includes its limits, and is never taken for "wrong".
 struct Verdict {
   enum Kind { proved, refuted, unknown } kind = unknown;
   std::string reason;  ///< refuted: the counterexample; unknown: what stopped the solver
 };
 
-/// Whether the two are equal, pair by pair, whatever the unknowns are. `effort` is Z3's own count of steps, the same on
-/// every machine; 0 for no limit.
+/// Whether the pairs are equal for all values of the unknowns. `effort` is Z3's step limit, which is the same on every
+/// machine; 0 for no limit.
 Verdict prove_equal(const std::vector<std::pair<Symbol, Symbol>>& pairs, unsigned effort = 20'000'000);
 
 }  // namespace taso::verifier

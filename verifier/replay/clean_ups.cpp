@@ -13,15 +13,15 @@
 namespace taso::verifier {
 namespace {
 
-/// The numbers of values that depend on constants and on the sizes of other values only.
+/// The contents of values that depend only on constants and on the sizes of other values.
 class Numbers {
  public:
-  /// Open sizes are numbered as they come, from `first` on in steps of `step`.
+  /// Open sizes are numbered in the order of their use, from `first` on in steps of `step`.
   Numbers(std::int64_t first, std::int64_t step) : first_(first), step_(step) {}
 
-  /// Nothing if there are none, or they cannot be computed.
+  /// Null if it has none, or they cannot be computed.
   const Array* of(const Value& value) {
-    std::vector<const Node*> stack{value.node};  // a chain of constants may be long
+    std::vector<const Node*> stack{value.node};  // a stack, because a chain of constants may be long
     while (!stack.empty()) {
       const Node& node = *stack.back();
       if (known_.contains(&node)) {
@@ -40,7 +40,7 @@ class Numbers {
     return value.output < results.size() ? &results[value.output] : nullptr;
   }
 
-  /// What an operator makes of these.
+  /// Applies an operator.
   static std::vector<Array> apply(const Operator& op, const std::vector<Array>& arrays) {
     Graph graph;
     graph.pool = std::make_shared<Pool>();
@@ -87,7 +87,7 @@ class Numbers {
     }
   }
 
-  /// What the node says of something that has these sizes.
+  /// Evaluates a node that reads sizes.
   std::vector<Array> of_sizes(const Node& node) {
     const Type& type = node.inputs()[0].type();
     if (!type.shape) return {};
@@ -105,7 +105,7 @@ class Numbers {
   std::unordered_map<const Node*, std::vector<Array>> known_;
 };
 
-/// How far a number of this type may be from the exact one that it stands for.
+/// How far a number of this type may be from the exact value.
 double rounding(ElementType type, double exact) {
   double relative = 0x1p-22, smallest = std::numeric_limits<float>::denorm_min();
   if (type == ElementType::float64) relative = 0x1p-50, smallest = std::numeric_limits<double>::denorm_min();
@@ -119,14 +119,14 @@ bool is_a(const Value& value) {
   return value.node->as_operator() != nullptr && std::holds_alternative<Op>(*value.node->as_operator());
 }
 
-/// A convolution that is not modelled, of sizes that are not known, say.
+/// A convolution that is not modelled, for example because its sizes are unknown.
 const Opaque* opaque_conv(const Value& value) {
   const Opaque* opaque = value.node->as_opaque();
   return opaque != nullptr && opaque->body && (opaque->kind == "Conv" || opaque->kind == "ai.onnx.Conv") ? opaque
                                                                                                          : nullptr;
 }
 
-/// Whether these are convolutions that differ in their operands at most.
+/// Whether these are convolutions that differ at most in their operands.
 bool convolve_alike(const Value& a, const Value& b) {
   if (is_a<op::Conv>(a) && is_a<op::Conv>(b))
     return ops::text_of(*a.node->as_operator()) == ops::text_of(*b.node->as_operator());
@@ -134,10 +134,10 @@ bool convolve_alike(const Value& a, const Value& b) {
   return first != nullptr && second != nullptr && first->body->same(*second->body);
 }
 
-/// A product with something added to it that is known.
+/// A product to which a known value is added.
 struct Linear {
   Value product;
-  Value added;  ///< empty if nothing is
+  Value added;  ///< empty if nothing is added
 };
 
 class ComputedAhead {
@@ -154,7 +154,7 @@ class ComputedAhead {
   }
 
  private:
-  /// Something that is put together with others: one value that is not known, or neighbours that are.
+  /// A part of a concatenation: one unknown value, or adjacent known ones.
   struct Part {
     bool known = false;
     std::vector<Value> values;
@@ -172,7 +172,7 @@ class ComputedAhead {
         stack.insert(stack.end(), operands.rbegin(), operands.rend());
         continue;
       }
-      // What is open at one choice of sizes is open: an array that is the same at both is compared as such.
+      // A value that is open at one choice of sizes is open; an array that is the same at both is compared as such.
       const bool known = first_.of(value) != nullptr && second_.of(value) != nullptr &&
                          identical(*first_.of(value), *second_.of(value));
       if (known && !parts.empty() && parts.back().known)
@@ -213,7 +213,7 @@ class ComputedAhead {
     return true;
   }
 
-  /// At inference a dropout gives back its first operand.
+  /// At inference a dropout returns its first operand.
   bool is_idle_dropout(const Value& value) {
     const Opaque* opaque = value.node->as_opaque();
     if (opaque == nullptr || opaque->kind != "Dropout" || value.output != 0) return false;
@@ -240,7 +240,7 @@ class ComputedAhead {
     return {value, {}};
   }
 
-  /// One number per channel; nothing if there are no such numbers.
+  /// One number per channel; nothing if it has no such contents.
   std::optional<std::vector<double>> per_channel(const Value& value, std::size_t channels) {
     if (!value) return std::vector<double>(channels, 0.0);
     const Array* array = first_.of(value);
@@ -252,7 +252,7 @@ class ComputedAhead {
   }
 
   bool is_normalised(const Value& expected, const Value& actual, OpenPairs& open) {
-    std::vector<const Node*> norms;  // one behind the other: the last is nearest to the product
+    std::vector<const Node*> norms;  // in sequence: the last is nearest to the product
     Value normalised = expected;
     for (; is_a<op::BatchNorm>(normalised); normalised = normalised.node->inputs()[0]) norms.push_back(normalised.node);
     Linear old = linear(normalised), now = linear(actual);
@@ -292,7 +292,7 @@ class ComputedAhead {
       }
       const double epsilon = std::get<op::BatchNorm>(*(*norm)->as_operator()).epsilon;
       for (std::size_t c = 0; c < channels; ++c) {
-        // The long way round: in more digits than the fold has.
+        // Computed independently of the fold, in more digits.
         const long double factor = static_cast<long double>(parameters[0][c]) /
                                    std::sqrt(static_cast<long double>(parameters[3][c]) + epsilon);
         const double size = std::abs(static_cast<double>(factor));
@@ -308,7 +308,7 @@ class ComputedAhead {
     const std::size_t run = convolves ? before.size() / std::max<std::size_t>(channels, 1) : 1;
     for (std::size_t i = 0; i < before.size(); ++i) {
       const auto exact = static_cast<double>(before[i] * factors[i / run % channels]);
-      // It was rounded behind each of them.
+      // Each normalisation rounded it once.
       const double allowed = static_cast<double>(norms.size()) * rounding(weight->type(), exact);
       if (!(std::abs(after[i] - exact) <= allowed)) return false;
     }

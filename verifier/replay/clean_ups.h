@@ -1,5 +1,5 @@
-// Whether clean-ups have kept what a graph computes where they computed something ahead: decided from what the
-// operators mean, by code that has nothing in common with the clean-ups.
+// Checks clean-ups that compute something ahead: whether the graph still computes the same. This is decided from the
+// meaning of the operators, by code that is independent of the clean-ups.
 #pragma once
 
 #include <memory>
@@ -8,12 +8,12 @@
 
 namespace taso::verifier {
 
-/// For difference() between a graph and the one that clean-ups have made of it. It accepts, beyond what is the same,
-/// - a constant for what depends on constants and sizes only: numbers are computed anew, bit by bit the same, and where sizes
-///   are open for two choices of them;
-/// - a convolution or product with other weights for one with a batch normalisation behind it: each weight has to be the old
-///   one times its channel's scale, and each bias what the formula gives, up to the rounding of the element type;
-/// - the operand of a dropout that does not train for its result.
+/// For difference() between a graph and the cleaned-up one. Beyond equal values, it accepts
+/// - a constant for a value that depends on constants and sizes only: its numbers are computed again and must be the
+///   same bit by bit; if sizes are open, for two choices of them;
+/// - a convolution or product with new weights for one with a batch normalisation behind it: each weight must be the
+///   old one times its channel's scale, and each bias what the formula gives, up to the rounding of the element type;
+/// - the operand of a dropout that does not train, for its result.
 OtherWay computed_ahead();
 
 }  // namespace taso::verifier

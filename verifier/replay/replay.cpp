@@ -11,12 +11,12 @@
 namespace taso::verifier {
 namespace {
 
-/// An operand that an opaque node leaves out.
+/// An operand that an opaque node omits.
 constexpr rules::ValueNumber left_out = ~rules::ValueNumber{0};
 
 bool may_be_exchanged(std::string_view op) { return rules::has_trait(op, Trait::commutes); }
 
-/// A certificate holds names that are no text as well as it can.
+/// A certificate holds names that are not valid text in an approximate form.
 bool same_text(const std::string& given, const std::string& wanted) {
   return given == wanted || given == rules::text_in_json(wanted);
 }
@@ -42,22 +42,22 @@ const std::vector<const rules::Property*>& ReplayRules::named(const std::string&
   if (const auto found = rules_.find(name); found != rules_.end())
     for (const rules::Rule& rule : found->second) {
       rules::Rule axiom = rule;
-      axiom.kind = rules::Rule::Kind::axiom;  // what it has to show is then assumed, and all assumptions are looked at
+      axiom.kind = rules::Rule::Kind::axiom;  // obligations become assumptions, and all assumptions are checked
       owned_.push_back(std::make_unique<const rules::Property>(std::move(axiom), rule));
       made.push_back(owned_.back().get());
     }
   return ready_.emplace(name, std::move(made)).first->second;
 }
 
-/// What a step will do, once everything about it is known to be right.
+/// The effect of a step, once everything about it is known to be right.
 struct Replay::Plan {
   struct Definition {
-    std::optional<rules::ValueNumber> replaced;  // the value that it gets; else a new one
+    std::optional<rules::ValueNumber> replaced;  // the value that gets it; nothing for a new value
     Equation equation;
     Type type;
   };
   std::vector<Definition> definitions;
-  std::vector<rules::ValueNumber> by;  // what each value that is replaced becomes
+  std::vector<rules::ValueNumber> by;  // what each replaced value becomes
 };
 
 Replay::Replay(const Graph& graph) : first_(graph) {
@@ -85,7 +85,7 @@ rules::ValueNumber Replay::find(rules::ValueNumber number) const {
   if (number == left_out) return number;
   while (values_[number].same_as != number) {
     rules::ValueNumber& next = values_[number].same_as;
-    next = values_[next].same_as;  // a shorter way for the next time
+    next = values_[next].same_as;  // shortens the path for the next time
     number = next;
   }
   return number;
@@ -108,25 +108,25 @@ bool Replay::same(const Equation& a, const Equation& b) const {
                     [&](rules::ValueNumber x, rules::ValueNumber y) { return find(x) == find(y); });
 }
 
-/// The equations below a value, as far as the source of the rule goes. `place` counts its operators, operands first.
+/// Matches the rule's source against the equations below a value. `place` counts its operators, operands first.
 FoundPart Replay::source_at(const rules::Pattern& pattern, rules::ValueNumber number, const rules::RewriteStep& step,
                             const rules::Property& rule, std::uint64_t& place) const {
   FoundPart part;
   if (pattern.is_input()) {
     const auto& names = rule.inputs();
     const auto input = static_cast<std::size_t>(std::find(names.begin(), names.end(), pattern.input) - names.begin());
-    check(input < names.size(), "a rule speaks of its own inputs");
+    check(input < names.size(), "a rule uses only its own inputs");
     if (number == left_out || find(number) != find(step.inputs[input].second))
       throw Refusal{fmt::format("'{}' is not value {}", pattern.input, step.inputs[input].second)};
     part.input = input;
     return part;
   }
-  if (number == left_out) throw Refusal{"the source of the rule is not there: an operand is left out"};
+  if (number == left_out) throw Refusal{"the source of the rule does not match: an operand is missing"};
   const Equation& equation = values_[find(number)].equation;
   if (!equation.op || name_of(*equation.op) != pattern.op || equation.output != pattern.output ||
       equation.operands.size() != pattern.operands.size())
     throw Refusal{
-        fmt::format("the source of the rule is not there: value {} is not a result of '{}'", number, pattern.op)};
+        fmt::format("the source of the rule does not match: value {} is not a result of '{}'", number, pattern.op)};
   part.op = equation.op.get();
   part.output = equation.output;
   std::vector<rules::ValueNumber> operands = equation.operands;
@@ -177,7 +177,7 @@ Replay::Plan Replay::plan(const rules::RewriteStep& step, const rules::Property&
   return plan;
 }
 
-/// The target's nodes are what the step says that it makes.
+/// Checks that the nodes of the target are those that the step says it makes.
 void Replay::check_made(const rules::RewriteStep& step, const GroundTarget& target, Plan& plan) const {
   const ElementType element = values_[find(step.replaced[0])].type.element;
   if (step.made.size() != target.nodes.size())
@@ -186,7 +186,7 @@ void Replay::check_made(const rules::RewriteStep& step, const GroundTarget& targ
     return operand.is_input ? step.inputs[operand.index].second : step.made[operand.index].results[operand.output];
   };
   rules::ValueNumber next = values_.size();
-  std::vector<Type> fresh;  // of the values that are made
+  std::vector<Type> fresh;  // types of the new values
   for (std::size_t i = 0; i < target.nodes.size(); ++i) {
     const GroundTarget::Node& node = target.nodes[i];
     const rules::RewriteStep::Made& made = step.made[i];
@@ -207,7 +207,7 @@ void Replay::check_made(const rules::RewriteStep& step, const GroundTarget& targ
         is_replaced = is_replaced || (target.results[r] == here && step.replaced[r] == result);
       }
       if (result == next) {
-        // There is one way to tell a step: what replaces a value has its number.
+        // A step has only one representation: what replaces a value has its number.
         if (is_result) throw Refusal{fmt::format("value {} has a number already", result)};
         ++next;
         plan.definitions.push_back({std::nullopt, equation, type});
@@ -217,7 +217,7 @@ void Replay::check_made(const rules::RewriteStep& step, const GroundTarget& targ
         plan.definitions.push_back({result, equation, type});
         continue;
       }
-      // Made twice in this step, or there before it.
+      // Made twice in this step, or present before it.
       const Equation* there = nullptr;
       if (result < values_.size()) there = &values_[find(result)].equation;
       for (std::size_t d = 0, number = values_.size(); d < plan.definitions.size(); ++d)
@@ -252,18 +252,18 @@ void Replay::apply(const rules::RewriteStep& step, const Plan& plan) {
   }
   for (const auto& [value, other] : step.merged) {
     const rules::ValueNumber a = known(value), b = known(other);
-    if (a == b) throw Refusal{fmt::format("values {} and {} are one already", value, other)};
+    if (a == b) throw Refusal{fmt::format("values {} and {} are the same already", value, other)};
     if (!same(values_[a].equation, values_[b].equation))
       throw Refusal{fmt::format("values {} and {} are not computed in the same way", value, other)};
     values_[a].same_as = b;
   }
-  // Rewriting one value adds nothing below it that was not there; several may come to lie below one another.
+  // Rewriting one value adds nothing below it; with several, one may come to depend on another.
   if (step.replaced.size() > 1) in_order(step.replaced);
 }
 
 std::optional<std::string> Replay::take(const rules::RewriteStep& step, ReplayRules& rules) {
   std::string reason = "there is no such rule";
-  std::optional<Plan> planned;  // nothing is changed before it is known what fits
+  std::optional<Plan> planned;  // nothing is changed before the whole step is known to fit
   for (const rules::Property* rule : rules.named(step.rule)) {
     try {
       planned = plan(step, *rule);
@@ -281,7 +281,7 @@ std::optional<std::string> Replay::take(const rules::RewriteStep& step, ReplayRu
   return std::nullopt;
 }
 
-/// These values and everything that they are computed from, operands first.
+/// These values and all that they are computed from, operands first.
 std::vector<rules::ValueNumber> Replay::in_order(const std::vector<rules::ValueNumber>& from) const {
   std::vector<rules::ValueNumber> order, stack;
   enum class State : char { fresh, open, done };
@@ -312,7 +312,7 @@ Graph Replay::graph(const std::vector<rules::ValueNumber>& more) const {
   std::vector<rules::ValueNumber> wanted = outputs_;
   wanted.insert(wanted.end(), more.begin(), more.end());
   std::unordered_map<rules::ValueNumber, Value> made;
-  std::unordered_map<const Node*, std::vector<const Node*>> opaque;  // by the one that it was: with other operands
+  std::unordered_map<const Node*, std::vector<const Node*>> opaque;  // by the original node: with other operands
   const auto node_of = [&](const Equation& equation, const std::vector<Value>& operands) -> const Node& {
     if (equation.op) return first_.pool->add(*equation.op, operands);
     const auto old = equation.leaf->inputs();

@@ -1,9 +1,9 @@
-// Follows the steps of a certificate over a graph, and accepts each only if the rule says it.
+// Replays the steps of a certificate on a graph, and accepts a step only if its rule says so.
 //
-// Every value has a number and stands, from beginning to end, for the same tensor. What is kept of it is one true
-// equation: the operator and the values that it can be computed with. A step adds equations that the rule gives, and a
-// merge says that two values with one equation are one. So whatever graph the equations make in the end, as long as it
-// has no cycle, computes what the first one did. Nothing of the search is needed or believed.
+// Every value has a number and always stands for the same tensor. What is stored about it is one true equation: an
+// operator and the values from which it can be computed. A step adds the equations that the rule gives; a merge says
+// that two values with the same equation are one. So the graph that the equations form in the end computes the same as
+// the first one, as long as it has no cycle. Nothing of the search is needed or trusted.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace taso::verifier {
 
-/// Rules by name, made ready when they are asked for. Several may have one name if they come from several files.
+/// Rules by name, prepared on demand. Rules from several files may share a name.
 class ReplayRules {
  public:
   explicit ReplayRules(const std::vector<rules::Rule>& rules);
@@ -35,16 +35,16 @@ class Replay {
  public:
   explicit Replay(const Graph& graph);
 
-  /// Takes one step; or says why not, and is of no further use.
+  /// Takes one step. Otherwise returns why not; the object must not be used any more then.
   std::optional<std::string> take(const rules::RewriteStep& step, ReplayRules& rules);
-  /// The graph that the steps have led to, in the pool of the first; with these values as outputs behind its own.
+  /// The graph after the steps taken, in the pool of the first; the values in `more` follow its own outputs.
   Graph graph(const std::vector<rules::ValueNumber>& more = {}) const;
   /// The number of a value of the first graph.
   std::optional<rules::ValueNumber> number_of(const Value& value) const;
 
  private:
-  /// What a value is computed by: an operator, or a node of the first graph that is none (an input, a constant, or
-  /// something opaque, which may have got other operands).
+  /// How a value is computed: by an operator, or by a leaf of the first graph (an input, a constant, or an opaque node,
+  /// whose operands may have changed).
   struct Equation {
     std::shared_ptr<const Operator> op;
     const Node* leaf = nullptr;
@@ -52,7 +52,7 @@ class Replay {
     std::size_t output = 0;
   };
   struct Entry {
-    rules::ValueNumber same_as;  // itself, or a value that it has turned out to be
+    rules::ValueNumber same_as;  // itself, or a value that it turned out to equal
     Equation equation;
     Type type;
   };
@@ -70,7 +70,7 @@ class Replay {
   std::vector<rules::ValueNumber> in_order(const std::vector<rules::ValueNumber>& from) const;
 
   Graph first_;
-  mutable std::vector<Entry> values_;  // find() makes its ways shorter
+  mutable std::vector<Entry> values_;  // find() compresses paths
   std::unordered_map<Value, rules::ValueNumber, HashValue> numbers_;
   std::vector<rules::ValueNumber> outputs_;
 };

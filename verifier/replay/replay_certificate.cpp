@@ -18,8 +18,8 @@
 namespace taso::verifier {
 namespace {
 
-/// After the search only those clean-ups are done that do not change what is computed, not even in the last bit: what
-/// they did needs no following, as the graph is the same.
+/// After the search, only those clean-ups are done that do not change results, not even in the last bit. They need no
+/// replay, because the graph is the same.
 bool is_harmless(std::string_view pass) {
   return pass == "identity" || pass == "no-op" || pass == "constant-folding" || pass == "common-subexpressions" ||
          pass == "dead-code" || pass == "unused-weights";
@@ -47,13 +47,13 @@ class CertificateReplay {
     for (std::size_t i = 0; i < certificate_.steps.size(); ++i) {
       const rules::RewriteStep& step = certificate_.steps[i];
       if (i > 0 && step.cost_before != certificate_.steps[i - 1].cost_after)
-        return refuse("it does not begin with the cost that the one before ends with", i + 1);
+        return refuse("its cost before does not equal the cost after the previous step", i + 1);
       if (const auto reason = replay.take(step, rules_)) return refuse(*reason, i + 1);
     }
     if (!certificate_.steps.empty() && certificate_.steps.back().cost_after > certificate_.steps.front().cost_before)
-      return refuse("the steps make it dearer");
+      return refuse("the steps increase the cost");
     for (const rules::CleanupStep& step : certificate_.after)
-      if (!is_harmless(step.pass)) return refuse(fmt::format("'{}' is no clean-up after the search", step.pass));
+      if (!is_harmless(step.pass)) return refuse(fmt::format("'{}' is not allowed after the search", step.pass));
     return compare(imported, replay);
   }
 
@@ -62,8 +62,7 @@ class CertificateReplay {
     return {false, std::move(reason), step};
   }
 
-  /// Does the clean-ups again, to see what they are, and makes sure by other means that they have kept what is
-  /// computed.
+  /// Repeats the clean-ups to see what they do, and checks by other means that the graph still computes the same.
   std::string clean() {
     onnx::CleanupOptions options;
     const auto passes = onnx::cleanup_passes();
@@ -88,7 +87,7 @@ class CertificateReplay {
     return reason ? fmt::format("the clean-ups are not shown to be right: {}", *reason) : "";
   }
 
-  /// What the values of a model are called in messages.
+  /// The names of a model's values, for messages.
   static std::function<std::string(const Value&)> by_name(const onnx::Imported& model) {
     std::unordered_map<Value, std::string, HashValue> names;
     for (const auto& [name, value] : model.values) {
@@ -130,7 +129,7 @@ class CertificateReplay {
           taken.push_back(*number);
           written.graph.outputs.push_back(now);
         } else if (old_name != new_name) {  // an input or a weight that only such nodes use
-          return refuse(fmt::format("a node that nothing uses takes '{}' and not '{}'", new_name, old_name));
+          return refuse(fmt::format("an unused node takes '{}' instead of '{}'", new_name, old_name));
         }
       }
       graph = replay.graph(taken);
@@ -145,7 +144,7 @@ class CertificateReplay {
   const rules::RewriteCertificate& certificate_;
   const onnx::Model &before_, &after_;
   onnx::GraphEdit edit_;
-  std::shared_ptr<const onnx::Imported> original_;  // of the model before the clean-ups
+  std::shared_ptr<const onnx::Imported> original_;  // the model before the clean-ups
   ReplayRules rules_;
 };
 

@@ -11,7 +11,7 @@
 namespace taso::verifier {
 namespace {
 
-/// An attribute as rules see it: numbers (a truth value is 0 or 1), or a real number.
+/// An attribute as rules see it: integers (a truth value is 0 or 1), or a real number.
 struct Quantity {
   std::vector<Dim> numbers;
   std::optional<double> real;
@@ -60,13 +60,13 @@ class Place {
       : property_(property), found_(found), inputs_(inputs), element_(element), bound_(property.variables().size()) {}
 
   GroundTarget run() {
-    if (!is_floating(element_)) throw Refusal{"rules speak of floating-point numbers"};
+    if (!is_floating(element_)) throw Refusal{"rules apply to floating-point numbers only"};
     for (const Type& type : inputs_)
-      if (type.element != element_ || !type.shape) throw Refusal{"an input has no rank, or another type of elements"};
+      if (type.element != element_ || !type.shape) throw Refusal{"an input has no known rank, or another element type"};
     const rules::Rule& rule = property_.rule();
     for (std::size_t i = 0; i < rule.source.size(); ++i) bind(*rule.source[i], found_[i]);
     for (std::size_t i = 0; i < bound_.size(); ++i) {
-      if (!bound_[i]) throw Refusal{fmt::format("nothing says what '{}' is", property_.variables()[i])};
+      if (!bound_[i]) throw Refusal{fmt::format("nothing determines '{}'", property_.variables()[i])};
       target_.variables.emplace_back(property_.variables()[i], bound_[i]->text());
     }
     at_ = property_.at(choice());
@@ -89,15 +89,15 @@ class Place {
   std::size_t place_of_variable(const std::string& name) const {
     const auto& names = property_.variables();
     const auto found = std::find(names.begin(), names.end(), name);
-    check(found != names.end(), "a rule speaks of its own variables");
+    check(found != names.end(), "a rule uses only its own variables");
     return static_cast<std::size_t>(found - names.begin());
   }
 
-  // --- What the variables stand for ---
+  // --- Binding variables ---
 
   void bind(const std::string& variable, Quantity value) {
     auto& known = bound_[place_of_variable(variable)];
-    if (known && !(*known == value)) throw Refusal{fmt::format("'{}' would stand for two things", variable)};
+    if (known && !(*known == value)) throw Refusal{fmt::format("'{}' would have two values", variable)};
     known = std::move(value);
   }
 
@@ -117,7 +117,7 @@ class Place {
     for (std::size_t i = 0; i < part.operands.size(); ++i) bind(*pattern.operands[i], part.operands[i]);
   }
 
-  // --- Which instance of the rule this is ---
+  // --- Choosing the instance of the rule ---
 
   rules::Property::Choice choice() const {
     rules::Property::Choice choice;
@@ -140,7 +140,7 @@ class Place {
     return choice;
   }
 
-  /// A dimension of 1 counts as stretched where another input has more there.
+  /// A dimension of 1 counts as broadcast if another input has more there.
   void choose_ones(const std::vector<std::size_t>& group, rules::Property::Choice& choice) const {
     std::size_t rank = 0;
     for (const std::size_t input : group) rank = std::max(rank, choice.ranks[input]);
@@ -165,7 +165,7 @@ class Place {
       const rules::PropertyInstance::Origin& origin = at_->origins[i];
       const std::vector<Dim>& from =
           origin.is_dimension ? *inputs_.at(origin.index).shape : bound_.at(origin.index)->numbers;
-      if (origin.element >= from.size()) throw Refusal{"a list is shorter than the rule has it"};
+      if (origin.element >= from.size()) throw Refusal{"a list is shorter than in the rule"};
       unknowns_.emplace(instance().unknowns[i].name, from[origin.element]);
     }
   }
@@ -173,7 +173,7 @@ class Place {
   Dim ground(const Dim& dim) const {
     return substitute(dim, [&](std::string_view name) -> std::optional<Dim> {
       const auto found = unknowns_.find(name);
-      check(found != unknowns_.end(), "an instance speaks of its own unknowns");
+      check(found != unknowns_.end(), "an instance uses only its own unknowns");
       return found->second;
     });
   }
@@ -181,7 +181,7 @@ class Place {
   void check_requirements() {
     for (const rules::Unknown& unknown : instance().unknowns)
       if (!surely_at_least(unknowns_.at(unknown.name), unknown.least))
-        throw Refusal{fmt::format("'{}' must be {} at least", unknown.name, unknown.least)};
+        throw Refusal{fmt::format("'{}' must be at least {}", unknown.name, unknown.least)};
     for (const auto* list : {&instance().hypotheses, &instance().obligations})
       for (const rules::Requirement& requirement : *list) {
         const rules::Requirement here{requirement.kind, ground(requirement.left), ground(requirement.right)};
@@ -191,7 +191,7 @@ class Place {
       }
   }
 
-  // --- Whether the source is what is there ---
+  // --- Checking the source ---
 
   Quantity value_of(const rules::SymbolicField& field) const {
     if (const auto* truth = std::get_if<bool>(&field)) return {{Dim(*truth ? 1 : 0)}, {}};
@@ -210,17 +210,17 @@ class Place {
   void check_source(const rules::InstanceValue& value, const FoundPart& part) const {
     const rules::InstanceNode& node = instance().nodes[value.first];
     if (node.input || part.input) {
-      if (node.input != part.input) throw Refusal{"the source of the rule is not there: another input"};
+      if (node.input != part.input) throw Refusal{"the source of the rule does not match: another input"};
       return;
     }
     const std::string_view name = name_of(rules::prototype(node.op.kind));
     if (name_of(*part.op) != name || part.output != value.second || part.operands.size() != node.operands.size())
-      throw Refusal{fmt::format("the source of the rule is not there: no '{}'", name)};
+      throw Refusal{fmt::format("the source of the rule does not match: no '{}'", name)};
     const auto& fields = rules::symbolic_fields(node.op.kind);
     for (std::size_t i = 0; i < fields.size(); ++i) {
       const Quantity wanted = value_of(node.op.fields[i]), given = quantity_of(*part.op, fields[i].name);
       if (!(wanted == given))
-        throw Refusal{fmt::format("the rule wants '{}' of '{}' to be {}, and it is {}", fields[i].name, name,
+        throw Refusal{fmt::format("the rule needs '{}' of '{}' to be {}, but it is {}", fields[i].name, name,
                                   wanted.text(), given.text())};
     }
     for (std::size_t i = 0; i < part.operands.size(); ++i) check_source(node.operands[i], part.operands[i]);
@@ -244,7 +244,7 @@ class Place {
       const auto& last = made.operands.emplace_back(operand(from, output));
       shapes.push_back(last.is_input ? *inputs_[last.index].shape : target_.nodes[last.index].shapes[last.output]);
     }
-    set_field(made.op, "type", element_);  // of those that have one
+    set_field(made.op, "type", element_);  // only for those that have one
     const auto& fields = rules::symbolic_fields(node.op.kind);
     for (std::size_t i = 0; i < fields.size(); ++i) set(made.op, fields[i].name, value_of(node.op.fields[i]));
     made.shapes = infer(made.op, shapes);
@@ -252,7 +252,7 @@ class Place {
     target_.nodes.push_back(std::move(made));
   }
 
-  /// Sets an attribute, in the form that the operator has it in.
+  /// Sets an attribute, in the form that the operator uses.
   static void set(Operator& op, std::string_view name, const Quantity& value) {
     std::vector<std::int64_t> numbers;
     for (const Dim& dim : value.numbers)
@@ -285,7 +285,7 @@ class Place {
   std::vector<std::optional<Quantity>> bound_;  // by variable
   const rules::PropertyInstance* at_ = nullptr;
   std::map<std::string, Dim, std::less<>> unknowns_;
-  std::vector<std::optional<std::size_t>> places_;  // of the instance's nodes among the target's
+  std::vector<std::optional<std::size_t>> places_;  // of the instance's nodes in the target
   GroundTarget target_;
 };
 

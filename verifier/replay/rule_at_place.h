@@ -1,5 +1,5 @@
-// What a rule says about one place of a graph, worked out from the rule's text and what is found there: for replaying
-// certificates. The search has code of its own for this, which is made to be fast; this is made to be read.
+// Instantiates a rule at one place of a graph, from the rule's text and the nodes found there: for replaying
+// certificates. The search has its own code for this, which is made to be fast; this is made to be read.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@
 
 namespace taso::verifier {
 
-/// Why a step cannot be followed.
+/// Why a step is refused.
 struct Refusal {
   std::string reason;
 };
 
-/// A part of the graph in the form of a rule's source: an operator on such parts, or one of the rule's inputs.
+/// A part of the graph that has the form of a rule's source: an operator on such parts, or one of the rule's inputs.
 struct FoundPart {
   std::optional<std::size_t> input;
   const Operator* op = nullptr;
@@ -41,12 +41,12 @@ struct GroundTarget {
   std::vector<Node> nodes;       ///< operands first
   std::vector<Operand> results;  ///< of the rule
   std::vector<std::pair<std::string, std::string>> variables;
-  std::vector<std::string> conditions;  ///< what had to hold, and did: in the rule's terms, and in those of the place
+  std::vector<std::string> conditions;  ///< the conditions that were checked, in the terms of the rule and of the place
 };
 
-/// `found` has a part for each result of the rule's source, `inputs` the types of the rule's inputs; all elements are
-/// of type `element`. The property is the rule with everything that it must show made an assumption, for all of that is
-/// looked at here. Throws Refusal.
+/// `found` has a part for each result of the rule's source, `inputs` the types of the rule's inputs; all elements have
+/// type `element`. The property is the rule with all its obligations made assumptions, because all of them are checked
+/// here. Throws Refusal.
 GroundTarget rule_at_place(const rules::Property& rule, const std::vector<FoundPart>& found,
                            const std::vector<Type>& inputs, ElementType element);
 

@@ -15,7 +15,7 @@ namespace {
 
 const Operator* operator_of(const Value& value) { return value.node->as_operator(); }
 
-/// Whether the operator gives back its first operand.
+/// Whether the operator returns its first operand.
 bool changes_nothing(const Node& node) {
   const Operator& op = *node.as_operator();
   if (std::holds_alternative<op::Split>(op) || node.inputs().empty()) return false;
@@ -25,7 +25,7 @@ bool changes_nothing(const Node& node) {
   if (const auto* max = std::get_if<op::ReduceMax>(&op)) return no_axes(*max);
   if (const auto* transpose = std::get_if<op::Transpose>(&op))
     return std::is_sorted(transpose->permutation.begin(), transpose->permutation.end());
-  // Those that only cut, fill or arrange anew leave everything where it is if they leave the shape.
+  // Operators that only cut, fill or rearrange have no effect if they keep the shape.
   const bool moves = std::holds_alternative<op::Reshape>(op) || std::holds_alternative<op::Slice>(op) ||
                      std::holds_alternative<op::Pad>(op) || std::holds_alternative<op::Enlarge>(op);
   return moves && node.outputs()[0] == node.inputs()[0].type();
@@ -36,8 +36,8 @@ Value skip_idle(Value value) {
   return value;
 }
 
-/// A real number of an operator as ONNX can say it: in single precision where it is an attribute; where it is an
-/// operand, as a number of the type that is computed with.
+/// A real number of an operator as ONNX can express it: in single precision if it is an attribute; if it is an operand,
+/// in the type of the computation.
 double real_in_onnx(const Node& node, double real) {
   const Operator& op = *node.as_operator();
   const ElementType element = node.outputs()[0].element;
@@ -47,7 +47,7 @@ double real_in_onnx(const Node& node, double real) {
   return Array::scalar(real).cast(element).doubles().front();
 }
 
-/// An operator in the one form in which ONNX can say it.
+/// An operator in the one form that ONNX has for it.
 std::string text_in_onnx(const Node& node, bool rounded) {
   Operator op = *node.as_operator();
   if (std::holds_alternative<op::ScalarMul>(op)) op = op::Mul{};
@@ -69,7 +69,7 @@ std::string text_in_onnx(const Node& node, bool rounded) {
   return ops::text_of(op);
 }
 
-/// What a value is made of, said in one way only.
+/// A canonical description of how a value is computed.
 struct Form {
   std::string what, rounded;
   std::vector<Value> operands;
@@ -86,7 +86,7 @@ class Side {
       constant_.emplace(node, constant);
     }
   }
-  /// Depends on constants only, which have data.
+  /// Whether it depends only on constants that have data.
   bool is_constant(const Value& value) const { return constant_.at(value.node); }
 
   Form form_of(const Value& value) {
@@ -100,8 +100,8 @@ class Side {
   }
 
  private:
-  /// What is put together along an axis. Neighbours that depend on constants only are one, for they are computed, in
-  /// whatever groups.
+  /// The parts of a concatenation along an axis. Adjacent parts that depend on constants only are one, because they are
+  /// computed, in any grouping.
   std::vector<Value> parts_of(const Value& whole, std::int64_t axis) {
     std::vector<Value> parts, stack{whole};
     while (!stack.empty()) {
@@ -121,14 +121,14 @@ class Side {
     return parts;
   }
 
-  /// Where a part lies in what it was cut from, along one axis.
+  /// Where a part lies in the tensor that it was cut from, along one axis.
   struct Part {
     Value whole;
     std::int64_t axis = 0;
     Dim begin = 0, end = 0;
   };
 
-  /// What one operator cuts; nothing if it is none that does.
+  /// What one operator cuts; nothing if it does not cut.
   static std::optional<Part> cut_by(const Value& value) {
     const Operator* op = operator_of(value);
     if (op == nullptr) return std::nullopt;
@@ -142,8 +142,8 @@ class Side {
     return std::nullopt;
   }
 
-  /// From where to where in something else it is, along one axis. Each is worked out once: of a long row of splits,
-  /// every one begins where those before it end.
+  /// The bounds of a part in the tensor that it was cut from, along one axis. Each is computed once: in a long row of
+  /// splits, each begins where the one before it ends.
   Form part_of(const Value& value) {
     std::vector<std::pair<Value, Part>> row;  // each cut from the next
     const Part* outer = nullptr;
@@ -186,14 +186,14 @@ class Comparison {
         actual_(actual) {}
 
   std::optional<std::string> run() {
-    if (expected_graph_.outputs.size() != actual_graph_.outputs.size()) return "another number of outputs";
+    if (expected_graph_.outputs.size() != actual_graph_.outputs.size()) return "the number of outputs differs";
     for (std::size_t i = expected_graph_.outputs.size(); i-- > 0;)
       open_.emplace_back(expected_graph_.outputs[i], actual_graph_.outputs[i]);
     while (!open_.empty()) {
       auto [expected, actual] = open_.back();
       open_.pop_back();
       if (!expected && !actual) continue;
-      if (!expected || !actual) return "an operand is left out";
+      if (!expected || !actual) return "an operand is missing";
       expected = skip_idle(expected);
       actual = skip_idle(actual);
       if (!seen_.insert({{expected.node, expected.output}, {actual.node, actual.output}}).second) continue;
@@ -205,9 +205,9 @@ class Comparison {
   }
 
  private:
-  /// Empty, or what differs; what is left to compare is put on the list.
+  /// Returns what differs, or nothing; adds the pairs that are left to compare to the list.
   std::string compare(const Value& expected, const Value& actual) {
-    if (!(expected.type().element == actual.type().element)) return "it has another type of elements";
+    if (!(expected.type().element == actual.type().element)) return "it has another element type";
     const bool constants = expected_.is_constant(expected) && actual_.is_constant(actual);
     const bool joined =
         constants && operator_of(expected) != nullptr && std::holds_alternative<op::Concat>(*operator_of(expected));
@@ -220,7 +220,7 @@ class Comparison {
         return "";
       }
       if (!constants)
-        return fmt::format("it is {} of {}, and should be {} of {}", given.what, given.operands.size(), wanted.what,
+        return fmt::format("it is {} of {}, but should be {} of {}", given.what, given.operands.size(), wanted.what,
                            wanted.operands.size());
     }
     if (constants) return compare_numbers(expected, actual);
@@ -230,13 +230,13 @@ class Comparison {
     }
     if (expected.node->as_opaque() != nullptr && actual.node->as_opaque() != nullptr)
       return compare_opaque(expected, actual);
-    return "it is computed in another way";
+    return "it is computed differently";
   }
 
   std::string compare_numbers(const Value& expected, const Value& actual) {
     try {
       const ArrayLimit limit(std::size_t{4} << 30);
-      return identical(numbers_of(expected), numbers_of(actual)) ? "" : "its numbers are others";
+      return identical(numbers_of(expected), numbers_of(actual)) ? "" : "its numbers differ";
     } catch (const InputError& error) {
       return fmt::format("its numbers cannot be computed: {}", error.what());
     }
@@ -254,11 +254,10 @@ class Comparison {
     const Opaque &wanted = *left.as_opaque(), &given = *right.as_opaque();
     if (expected.output != actual.output) return fmt::format("it is another result of {}", given.kind);
     const auto partner = partners_.find(&left);
-    if (partner != partners_.end())
-      return partner->second == &right ? "" : fmt::format("{} is there twice", given.kind);
+    if (partner != partners_.end()) return partner->second == &right ? "" : fmt::format("{} occurs twice", given.kind);
     const auto pairs = wanted.body && given.body ? wanted.body->agreement(*given.body) : std::nullopt;
-    if (!pairs) return fmt::format("{} is not the node that it was", given.kind);
-    // Declared types may have helped to read what comes after.
+    if (!pairs) return fmt::format("{} has changed", given.kind);
+    // Later nodes may have been read with the help of declared types.
     if (wanted.outputs.size() != given.outputs.size()) return fmt::format("{} has other results", given.kind);
     for (std::size_t i = 0; i < wanted.outputs.size(); ++i) {
       const Type &old = wanted.outputs[i], &now = given.outputs[i];
@@ -266,10 +265,10 @@ class Comparison {
           old.shape.has_value() == now.shape.has_value() && (!old.shape || old.shape->size() == now.shape->size());
       if (old.element != now.element || !same_rank) return fmt::format("{} has results of other types", given.kind);
     }
-    // What draws random numbers, or may, is as often there as it was.
+    // A node that draws random numbers, or may, must occur as often as before.
     const bool repeats =
         wanted.body->obstacle().empty() && !wanted.body->has_programs() && !wanted.kind.ends_with("Dropout");
-    if (!taken_.insert(&right).second && !repeats) return fmt::format("{} was there twice", given.kind);
+    if (!taken_.insert(&right).second && !repeats) return fmt::format("{} occurred twice", given.kind);
     partners_.emplace(&left, &right);
     for (const auto& [place, other] : *pairs) {
       if (place >= left.inputs().size() || other >= right.inputs().size()) return "it has other operands";
@@ -285,7 +284,7 @@ class Comparison {
   OpenPairs open_;
   using Place = std::pair<const Node*, std::uint32_t>;
   std::set<std::pair<Place, Place>> seen_;
-  std::unordered_map<const Node*, const Node*> partners_;  // nodes that we do not model, and what they are in the other
+  std::unordered_map<const Node*, const Node*> partners_;  // opaque nodes and their counterparts
   std::set<const Node*> taken_;
 };
 

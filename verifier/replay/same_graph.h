@@ -1,4 +1,4 @@
-// Whether a graph that was written to a model and read again is still the same.
+// Decides whether a graph that was written to a model and read again is still the same.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@
 
 namespace taso::verifier {
 
-/// Nothing if both compute their outputs in the same way: by the same operators over inputs of the same names, what we
-/// do not model by nodes that are the same to the letter, what depends on constants only bit by bit. Forms that ONNX
-/// does not tell apart are one: concats of concats, parts of parts, what changes nothing. Otherwise where they differ
-/// first, as `describe` has it for a value of the second. `other_way`, if it is given, is asked where two values are
-/// not the same: whether they are equal all the same, and which pairs have to be equal for that.
+/// Nothing if both compute their outputs in the same way: by the same operators on inputs of the same names, by opaque
+/// nodes that are identical byte for byte, and with identical bits where they depend on constants only. Forms that ONNX
+/// does not distinguish count as one: concats of concats, parts of parts, operators without effect. Otherwise returns
+/// the first difference, where `describe` names a value of the second graph. `other_way`, if given, is asked about two
+/// values that are not the same: whether they are still equal, and which pairs must be equal for that.
 using OpenPairs = std::vector<std::pair<Value, Value>>;
 using OtherWay = std::function<bool(const Value& expected, const Value& actual, OpenPairs& open)>;
 std::optional<std::string> difference(const Graph& expected, const Graph& actual,

@@ -22,7 +22,7 @@ std::string name_of(const Message& node) {
   return node.name();
 }
 
-/// The nodes of a model, by name; those that no output needs, and the values that they compute.
+/// The nodes of a model by name, those that no output needs, and the values that they compute.
 struct Unused {
   explicit Unused(const onnx::ModelView& view) {
     std::unordered_set<std::string> needed;
@@ -53,7 +53,7 @@ UnusedNodes compare_unused_nodes(const onnx::ModelView& cleaned, const onnx::Mod
   for (const auto& [name, node] : now.nodes) {
     std::optional<onnx::NamePairs> pairs;
     const Message content = onnx::content_of(*node, after.folder);
-    // One that was needed may be so no longer, and still be used by another that nothing needs.
+    // A node that was needed may no longer be, and still be used by another unneeded one.
     const auto [begin, end] = old.all.equal_range(name);
     for (auto partner = begin; partner != end && !pairs; ++partner)
       pairs = onnx::rewiring_of(onnx::content_of(*partner->second, cleaned.folder), content);

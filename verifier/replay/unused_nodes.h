@@ -1,4 +1,4 @@
-// Nodes that no output needs: a graph of values does not show them, and a model is loaded with them all the same.
+// Checks nodes that no output needs: a graph of values does not show them, but a model is loaded with all of them.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace taso::verifier {
 
-/// How the nodes that no output needs have come through a rewriting.
+/// The nodes that no output needs, compared before and after a rewrite.
 struct UnusedNodes {
   std::string trouble;  ///< what is wrong; empty if nothing is
-  /// Values that they take from the rest: the name in `cleaned`, and the one in `after`, which has to be the same
+  /// Values that they take from other nodes: the name in `cleaned` and the name in `after`, which must be the same
   /// value.
   std::vector<std::pair<std::string, std::string>> taken;
 };
 
-/// Every such node of `after` is one of `cleaned`, told by the names of its results, and the same but for the values
-/// that it takes. Those of `cleaned` are all still there, but for what a clean-up may remove.
+/// Every such node of `after` must be one of `cleaned`, identified by the names of its results, and the same except for
+/// the values that it takes. All those of `cleaned` must still exist, except those that a clean-up may remove.
 UnusedNodes compare_unused_nodes(const onnx::ModelView& cleaned, const onnx::ModelView& after);
 
 }  // namespace taso::verifier

@@ -22,7 +22,7 @@
 namespace taso::verifier {
 namespace {
 
-/// What ONNX has of an operator from an opset on, until the next row of that name.
+/// An operator of ONNX from an opset on, until the next row of that name.
 struct Kind {
   std::string_view name;
   std::int64_t since = 0;
@@ -32,8 +32,8 @@ struct Kind {
 
 constexpr int any_number = std::numeric_limits<int>::max();
 
-/// All kinds of nodes that are written, with every attribute that ONNX knows for them; and those that operators name
-/// themselves (ops::OnnxForm).
+/// The kinds of nodes that rewriting writes, with every attribute that ONNX knows for them. Operators whose form in ONNX
+/// has no attributes say so themselves (ops::OnnxForm).
 constexpr Kind table[] = {
     {"AveragePool", 7, 1, "auto_pad:STRING count_include_pad:INT kernel_shape:INTS pads:INTS strides:INTS"},
     {"AveragePool", 10, 1,
@@ -118,8 +118,8 @@ std::string operator_of(const proto::NodeProto& node) {
 
 using Message = proto::NodeProto;
 
-/// Everything that a node says but for names; how many operands and results it has, and which are left out, is kept
-/// apart.
+/// Everything in a node except names. The number of its operands and results, and which are omitted, is recorded
+/// separately.
 std::string form_of(const Message& node, const onnx::Model& model) {
   const Message content = onnx::content_of(node, model.folder());
   return fmt::format(
@@ -145,7 +145,7 @@ bool is_listed(std::string_view attributes, std::string_view name_and_type) {
   return false;
 }
 
-/// What ONNX requires of a kind at the opsets at which it has the attribute.
+/// The attributes that ONNX requires of a kind, at the opsets at which it has them.
 constexpr std::pair<std::string_view, std::string_view> required[] = {
     {"AveragePool", "kernel_shape"}, {"Concat", "axis"}, {"Constant", "value"}, {"LRN", "size"},
     {"MaxPool", "kernel_shape"},     {"Pad", "pads"},    {"Slice", "ends"},     {"Slice", "starts"},
@@ -165,7 +165,7 @@ const Kind* kind_of(const proto::NodeProto& node, const proto::ModelProto& model
   return onnx::is_default_domain(node.domain()) && opset > 0 ? kind_of(node.op_type(), opset) : nullptr;
 }
 
-/// Whether ONNX allows the value, as far as readers could differ in what they make of it.
+/// Whether ONNX allows the value, as far as readers could interpret it differently.
 bool is_allowed(const proto::AttributeProto& attribute) {
   static constexpr std::string_view switches[] = {
       "allowzero", "ceil_mode",     "count_include_pad", "keepdims", "noop_with_empty_axes",
@@ -185,7 +185,7 @@ bool is_allowed(const proto::AttributeProto& attribute) {
   return true;
 }
 
-/// What an attribute says beyond its name, its type and the value of that type.
+/// What an attribute contains beyond its name, its type and the value of that type.
 std::string rest_of(const proto::AttributeProto& attribute) {
   using Attribute = proto::AttributeProto;
   return onnx::bytes_without(
@@ -196,7 +196,7 @@ std::string rest_of(const proto::AttributeProto& attribute) {
 
 std::string trouble_with_attributes(const proto::NodeProto& node, const proto::ModelProto& model) {
   const Kind* const kind = kind_of(node, model);
-  if (kind == nullptr) return "which no rewriting writes";
+  if (kind == nullptr) return "which rewriting never writes";
   bool finds_pads = false, lists_pads = false;
   for (const proto::AttributeProto& attribute : node.attribute()) {
     if (!is_listed(kind->attributes, name_and_type(attribute)))
@@ -217,7 +217,7 @@ std::string trouble_with_attributes(const proto::NodeProto& node, const proto::M
   return finds_pads && lists_pads ? "with pads beside auto_pad" : "";
 }
 
-/// Whether ONNX has as many operands and results for such a node; each result is named.
+/// Whether ONNX has that many operands and results for such a node, and each result is named.
 std::string trouble_with_places(const Message& node, const Kind& kind) {
   if (node.input_size() > kind.operands) return "with more operands than ONNX has for it";
   const bool splits = node.op_type() == "Split";
@@ -228,7 +228,7 @@ std::string trouble_with_places(const Message& node, const Kind& kind) {
   return "";
 }
 
-/// What the nodes of a model say that has been there before.
+/// The nodes that a model has already.
 class Familiar {
  public:
   explicit Familiar(const onnx::Model& model) {
@@ -241,16 +241,17 @@ class Familiar {
   }
 
   std::string trouble_with(const Message& node, const onnx::Model& model) const {
-    if (onnx::has_subgraph(node)) {  // in which the values around it may have got other names
+    if (onnx::has_subgraph(node)) {  // where values of the enclosing graph may have new names
       const Message content = onnx::content_of(node, model.folder());
       const bool known = std::any_of(with_subgraphs_.begin(), with_subgraphs_.end(),
                                      [&](const Message& old) { return onnx::rewiring_of(old, content).has_value(); });
-      return known ? "" : "which no rewriting writes";
+      return known ? "" : "which rewriting never writes";
     }
     const auto form = forms_.find(form_of(node, model));
     if (form != forms_.end() && form->second.contains(places_of(node))) return "";
     const Kind* const kind = kind_of(node, model.proto());
-    if (kind == nullptr) return form != forms_.end() ? "with other operands or results" : "which no rewriting writes";
+    if (kind == nullptr)
+      return form != forms_.end() ? "with other operands or results" : "which rewriting never writes";
     if (form == forms_.end()) {
       if (std::string trouble = trouble_with_attributes(node, model.proto()); !trouble.empty()) return trouble;
       if (!onnx::bytes_without(node,
@@ -264,7 +265,7 @@ class Familiar {
 
  private:
   std::vector<Message> with_subgraphs_;
-  std::unordered_map<std::string, std::unordered_set<std::string>> forms_;  // and the places for names that they have
+  std::unordered_map<std::string, std::unordered_set<std::string>> forms_;  // with the places of their names
 };
 
 }  // namespace

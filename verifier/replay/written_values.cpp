@@ -21,7 +21,7 @@ namespace {
 
 using Message = proto::TensorProto;
 
-/// What a tensor says beyond its data and where that lies; of data that is here, that it lies elsewhere too.
+/// What a tensor contains beyond its data and its location; for data that is inside, also a second location elsewhere.
 std::string rest_of(const Message& tensor) {
   const int elsewhere = onnx::is_external(tensor) ? Message::kExternalDataFieldNumber : 0;
   return onnx::bytes_without(
@@ -89,7 +89,7 @@ std::string trouble_with_declarations(const onnx::Model& before, const onnx::Imp
     const std::string bytes = info.SerializeAsString();
     const auto same = std::find_if(known.begin(), known.end(),
                                    [&](const proto::ValueInfoProto* one) { return one->SerializeAsString() == bytes; });
-    if (same == known.end()) return fmt::format("the output declares {} anew", onnx::in_quotes(info.name()));
+    if (same == known.end()) return fmt::format("the output declares a new type for {}", onnx::in_quotes(info.name()));
     known.erase(same);
     if (contradicts(info, written) && !contradicts(info, original))
       return fmt::format("the output declares a type for {} that it does not have", onnx::in_quotes(info.name()));

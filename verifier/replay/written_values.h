@@ -1,5 +1,5 @@
-// Whether the weights of a rewritten model, and the types that it declares, are those of the original or plainly new: a
-// model is loaded by all that it says, not only by what its outputs need.
+// Checks that the weights and declared types of a rewritten model are those of the original or plainly new: a model is
+// loaded with all that it contains, not only with what its outputs need.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace taso::verifier {
 
-/// A weight of `after` has the name and the content of one of `before`, or is used and says nothing beyond its numbers.
-/// Returns what is wrong with the first that is not so; empty if none is. Both models are valid.
+/// A weight of `after` must have the name and the content of one of `before`, or be used and contain nothing beyond its
+/// numbers. Returns what is wrong with the first that breaks this; empty if none does. Both models are valid.
 std::string trouble_with_weights(const onnx::Model& before, const onnx::Model& after);
 
-/// A type that `after` declares for a value inside is one that `before` declares, and does not contradict what is known
-/// of the value, unless it did so before. `original` and `written` are the two models as imported.
+/// A type that `after` declares for an inner value must be one that `before` declares, and must not contradict what is
+/// known about the value, unless it did so before. `original` and `written` are the two models as imported.
 std::string trouble_with_declarations(const onnx::Model& before, const onnx::Imported& original,
                                       const onnx::Model& after, const onnx::Imported& written);
 

@@ -62,7 +62,7 @@ void fill(const File& file) {
   checkpoint.remember("c", refuted("tab\t, line\n, \"quotes\" and \xff"));
 }
 
-TEST_CASE("a checkpoint gives back what was decided") {
+TEST_CASE("a checkpoint returns the decisions") {
   const File file;
   fill(file);
   Checkpoint checkpoint(file.path, context, true);
@@ -97,7 +97,7 @@ TEST_CASE("a checkpoint without decisions leaves no file") {
   CHECK_FALSE(std::filesystem::exists(file.path));
 }
 
-TEST_CASE("a checkpoint that is cut off anywhere is read as far as it is whole") {
+TEST_CASE("a truncated checkpoint is read up to the last complete line") {
   const File file;
   fill(file);
   const std::string whole = file.read();
@@ -113,7 +113,7 @@ TEST_CASE("a checkpoint that is cut off anywhere is read as far as it is whole")
       REQUIRE(checkpoint.known() == least);
       if (!checkpoint.recall("c")) checkpoint.remember("c", refuted("again"));
     }
-    // What is appended after a torn line is read again.
+    // What is appended after an incomplete line is read again.
     Checkpoint again(file.path, context, true);
     again.begin("all");
     REQUIRE(again.recall("c"));
@@ -168,7 +168,7 @@ TEST_CASE("a checkpoint counts only for the same run") {
   CHECK_THROWS_AS(Checkpoint(file.path, context, true), EnvironmentError);
 }
 
-TEST_CASE("a file that is no checkpoint is left alone") {
+TEST_CASE("a file that is not a checkpoint is left alone") {
   const File file;
   for (const std::string text : {"precious\n", "taso checkpoint 2\n", "taso rules 1\n"}) {
     file.write(text);

@@ -11,7 +11,7 @@ namespace {
 using Names = std::vector<std::string>;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-TEST_CASE("operators that take only what others make are of no use alone") {
+TEST_CASE("operators that only take results of others are unusable alone") {
   for (const char* name : {"split0", "split1", "stack_split0", "stack_split1", "stack_split2", "matrix_to_stack",
                            "enlarge", "enlarge5x5", "identity_kernel", "pooling_kernel", "image_ones"}) {
     INFO(name);
@@ -29,7 +29,7 @@ TEST_CASE("operators that share no family are apart") {
   CHECK(combinations_of({"add", "relu", "matmul"}, 3).apart.empty());
 }
 
-TEST_CASE("every operator is of use beside all others") {
+TEST_CASE("every operator is usable together with all others") {
   CHECK(combinations_of(generator::schema_names(), 4).unusable.empty());
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// Cut short while candidates were decided: of 10, 2 follow, 3 are proved, 1 is refuted.
+/// Interrupted while deciding candidates: of 10, 2 follow, 3 are proved, 1 is refuted.
 Findings cut_short() {
   Findings findings;
   findings.enumerated = true;
@@ -34,7 +34,7 @@ TEST_CASE("a bound is rounded up") {
   for (double bound = 1e-15; bound < 0.5; bound *= 1.37) CHECK(std::stod(bound_text(bound)) >= bound);
 }
 
-TEST_CASE("what was not looked at is undecided, not dropped") {
+TEST_CASE("unprocessed candidates are undecided, not dropped") {
   Findings findings = cut_short();
   CHECK(findings.undecided() == 4);
   std::string table = table_of(findings);
@@ -51,7 +51,7 @@ TEST_CASE("what was not looked at is undecided, not dropped") {
   CHECK_FALSE(contains(table_of(findings), "undecided"));
 }
 
-TEST_CASE("laws of an order are looked for in smaller programs, and the table says so") {
+TEST_CASE("laws that depend on an order are searched in smaller programs, and the table says so") {
   Findings findings = cut_short();
   findings.settings.max_operators = generator::most_operators_in_order + 1;
   findings.report.families.resize(2);
@@ -63,7 +63,7 @@ TEST_CASE("laws of an order are looked for in smaller programs, and the table sa
   CHECK_FALSE(contains(table_of(findings), "in order: "));
 }
 
-TEST_CASE("a narrow terminal shows how far, how long and how much memory") {
+TEST_CASE("a narrow terminal shows progress, time and memory") {
   generator::GenerateProgress progress{"proving", 12'345, 67'890, 1'234, 5'678};
   progress.refuted = 12;
   progress.graphs = 1e9;

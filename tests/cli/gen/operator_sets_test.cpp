@@ -20,7 +20,7 @@ std::vector<OperatorSet> parse(const std::string& text) {
 
 std::vector<OperatorSet> shipped() { return read_operator_sets(source_folder() / "rules/operators.sets"); }
 
-TEST_CASE("a set is what its lines name") {
+TEST_CASE("a set has the operators that its lines name") {
   const auto sets =
       parse("\n# Sums\n# of things\nsums: add, sub\n\n# apart\n\nmore: sums relu,  # a comment\n  tanh\n");
   REQUIRE(sets.size() == 2);
@@ -33,7 +33,7 @@ TEST_CASE("a set is what its lines name") {
   CHECK(parse("").empty());
 }
 
-TEST_CASE("what is wrong with a file of sets is pointed at") {
+TEST_CASE("mistakes in a file of sets are reported at their place") {
   const auto message = [](const std::string& text) -> std::string {
     try {
       parse_operator_sets(Source("some.sets", text));
@@ -47,15 +47,15 @@ TEST_CASE("what is wrong with a file of sets is pointed at") {
   CHECK(message("taso operator sets 2\n").starts_with("some.sets:1:1: "));
   CHECK(message(head + "s: add, matmull\n").starts_with("some.sets:2:9: there is no operator"));
   CHECK(message(head + "s: add, matmull\n").find("did you mean 'matmul'?") != std::string::npos);
-  CHECK(message(head + "s: s\n").starts_with("some.sets:2:4: the set 's' cannot hold itself"));
+  CHECK(message(head + "s: s\n").starts_with("some.sets:2:4: the set 's' cannot contain itself"));
   CHECK(message(head + "zzzzzzzz: zzzzzzzy\n").find("did you mean") == std::string::npos);
   CHECK(message(head + "s:\n").starts_with("some.sets:2:1: the set 's' is empty"));
   CHECK(message(head + "s: # none\n\nt: add\n").starts_with("some.sets:2:1: the set 's' is empty"));
   CHECK(message(head + "s: later\nlater: add\n").starts_with("some.sets:2:4: "));
-  CHECK(message(head + "s add\n").starts_with("some.sets:2:3: a colon follows"));
-  CHECK(message(head + "s: add\ns: relu\n").starts_with("some.sets:3:1: there is a set"));
-  CHECK(message(head + "add: relu\n").starts_with("some.sets:2:1: 'add' is no name"));
-  CHECK(message(head + "all: relu\n").starts_with("some.sets:2:1: 'all' is no name"));
+  CHECK(message(head + "s add\n").starts_with("some.sets:2:3: expected a colon"));
+  CHECK(message(head + "s: add\ns: relu\n").starts_with("some.sets:3:1: the set 's' already exists"));
+  CHECK(message(head + "add: relu\n").starts_with("some.sets:2:1: 'add' cannot be the name"));
+  CHECK(message(head + "all: relu\n").starts_with("some.sets:2:1: 'all' cannot be the name"));
   CHECK(message(head + "  add\n").starts_with("some.sets:2:3: a set begins"));
   CHECK(message(head + "s: add, ?\n").starts_with("some.sets:2:9: "));
 }
@@ -69,7 +69,7 @@ TEST_CASE("operators are chosen by set and by name") {
   for (const char* bad : {"", "add,", "smal", "add;relu"}) CHECK_THROWS_AS(chosen_operators(bad, sets), UsageError);
 }
 
-TEST_CASE("the sets that come with taso are what they say") {
+TEST_CASE("the shipped sets have the operators that they describe") {
   const auto sets = shipped();
   CHECK(chosen_operators("full", sets) == generator::schema_names());
   Names taso = generator::taso_schemas(), here = chosen_operators("taso", sets);

@@ -34,7 +34,7 @@ TEST_CASE("taso-gen takes its flags") {
   CHECK(settings.console.verbosity == 1);
 }
 
-TEST_CASE("taso-gen by default takes everything, four operators") {
+TEST_CASE("taso-gen uses all operators and programs of four by default") {
   const GenSettings settings = parse({"-o", "x", "--checkpoint", "c"}).settings;
   CHECK(settings.operators == "full");
   CHECK(settings.max_operators == 4);
@@ -46,7 +46,7 @@ TEST_CASE("taso-gen by default takes everything, four operators") {
   CHECK_FALSE(settings.resume);
 }
 
-TEST_CASE("taso-gen says what it cannot do") {
+TEST_CASE("taso-gen refuses invalid options") {
   const std::vector<std::vector<const char*>> bad = {
       {},
       {"--output="},
@@ -79,7 +79,7 @@ TEST_CASE("taso-gen says what it cannot do") {
   CHECK(parse({"--help"}).kind == GenCommand::Kind::help);
 }
 
-TEST_CASE("numbers of bytes have units") {
+TEST_CASE("byte counts have units") {
   const auto bytes = [](const std::string& text) { return byte_count("--x", text); };
   CHECK(bytes("0") == 0);
   CHECK(bytes("65536") == 65536);

@@ -1,4 +1,4 @@
-"""Conditions that contradict each other, or only look strong; and constants near the end of the numbers."""
+"""Conditions that contradict each other, or only look strong; and constants near the largest integers."""
 
 import itertools
 

@@ -5,7 +5,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class FalseRule:
-    """`text` is what stands below a candidate's name: the two sides and the conditions."""
+    """`text` follows a candidate's name: the two sides and the conditions."""
 
     text: str
     why: str
@@ -30,7 +30,7 @@ def pooled_at_any_rank(guard):
 
 
 def sliced(guard):
-    """The same for every rank: what is cut out lies further on, or is not there."""
+    """The same for every rank: the slice is shifted, or out of range."""
     return ("tanh(slice[axis=0, begin=b, end=e](relu(relu(x))))",
             f"tanh(slice[axis=0, begin=b + ({guard}), end=e + ({guard})](relu(x)))")
 

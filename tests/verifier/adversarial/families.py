@@ -8,7 +8,7 @@ FAMILIES = [*thresholds.FAMILIES, *names.FAMILIES, *conditions.FAMILIES]
 
 
 def false_rules(every=1):
-    """By name: each `every`-th of every family, the first among them; texts that occur twice are left out."""
+    """The rules by name: every `every`-th of each family, beginning with the first, without repeated texts."""
     rules, seen = {}, set()
     for family in FAMILIES:
         for number, rule in enumerate(family()):

@@ -1,4 +1,4 @@
-"""Names that a prover may take for its own, and for others."""
+"""Names that a prover may confuse with its own, or with others."""
 
 import itertools
 
@@ -9,7 +9,7 @@ NAMES = ("q1", "q2", "q3", "q", "Q1", "_q1", "q_1", "q01", "x_0", "x0", "s_1", "
 
 
 def shadowed():
-    """A quotient that solving makes up is not the variable of that name."""
+    """A made-up quotient is not the variable of that name."""
     for name, divisor, axis in itertools.product(NAMES, (2, 3, 7), (0, 1)):
         half = f"dim(x, {axis}) / {divisor}"
         yield FalseRule(candidate(f"tanh(slice[axis={axis}, begin={name}, end=e](relu(relu(x))))",
@@ -29,7 +29,7 @@ def two_quotients():
 
 
 def inputs():
-    """Inputs of these names, of which one is taken for another."""
+    """Inputs with names that may be confused."""
     for first, second in itertools.permutations(("q1", "q2", "x", "x_0", "N", "q", "value", "t0", "e1"), 2):
         yield FalseRule(candidate(f"sub({first}, relu({second}))", f"sub({second}, relu({first}))",
                                   f"divides(2, dim({first}, 0))"), "the difference changes its sign")

@@ -29,7 +29,7 @@ std::string with(const std::string& pattern, const std::string& u, const std::st
   return text;
 }
 
-// Each has no value at some u and v, whatever else is asked of them.
+// Each is undefined at some u and v.
 const std::vector<std::string> partial_terms{
     "div(u, v)",
     "div(v, u)",
@@ -69,7 +69,7 @@ const std::vector<std::string> partial_terms{
     "tanh(pow(u, v))",
 };
 
-// Zero wherever the term t has a value, and nothing elsewhere.
+// Zero wherever the term t is defined, and undefined elsewhere.
 std::string nothing_of(std::size_t form, const std::string& t, const std::string& u) {
   switch (form) {
     case 0: return fmt::format("sub({0}, {0})", t);
@@ -85,7 +85,7 @@ std::string nothing_of(std::size_t form, const std::string& t, const std::string
 }
 constexpr std::size_t nothings = 9;
 
-// Sources of the shape of x, with values everywhere, that bind x and y.
+// Sources of the shape of x, defined everywhere, that bind x and y.
 const std::vector<std::string> sources{
     "add(x, y)",
     "mul(x, y)",
@@ -108,7 +108,7 @@ struct Sides {
   std::string source, target, where;
 };
 
-/// A term that adds nothing, somewhere in the target.
+/// Inserts a term that adds zero somewhere in the target.
 Sides with_nothing(Random& random, const std::string& source, const std::string& nothing) {
   switch (random.below(8)) {
     case 0: return {source, fmt::format("add({}, {})", source, nothing), ""};
@@ -136,13 +136,13 @@ TemptingRule nothing_rule(Random& random) {
   return {"adds nothing", sides.source + " => " + sides.target + sides.where};
 }
 
-/// One that has values somewhere: a source without any makes every rule true.
+/// A term that is defined somewhere: a source that is never defined makes every rule true.
 std::string source_term(Random& random, const std::string& u, const std::string& v) {
   while (true)
     if (const std::string& term = random.pick(partial_terms); term != "div(u, sub(v, v))") return with(term, u, v);
 }
 
-/// Zero taps, and weights that are zero, read elements that were not read before.
+/// Zero taps and zero weights read elements that were not read before.
 TemptingRule widened_rule(Random& random) {
   const std::string term = source_term(random, "x", "y");
   switch (random.below(3)) {
@@ -171,7 +171,7 @@ TemptingRule widened_rule(Random& random) {
   }
 }
 
-/// The source has partial functions of its own, and the target one more, or at more places.
+/// The source has its own partial functions, and the target one more, or at more places.
 TemptingRule partial_source_rule(Random& random) {
   const std::string in_source = source_term(random, "x", "exp(y)");
   const std::string in_target = with(random.pick(partial_terms), "sub(y, z)", "tanh(z)");
