@@ -7,12 +7,10 @@
 namespace taso::cost {
 namespace {
 
-std::int64_t aligned(std::int64_t size) { return (size + buffer_alignment - 1) / buffer_alignment * buffer_alignment; }
-
 /// The offset of the smallest gap between the `near` buffers (sorted by offset) that is large enough, or the end.
 std::int64_t offset_among(const std::vector<Buffer>& buffers, const Buffer& buffer,
                           const std::vector<std::size_t>& near) {
-  const std::int64_t size = aligned(buffer.size);
+  const std::int64_t size = aligned_size(buffer.size);
   std::int64_t best = -1, smallest = std::numeric_limits<std::int64_t>::max(), reached = 0;
   for (const std::size_t other : near) {
     const std::int64_t gap = buffers[other].offset - reached;
@@ -20,7 +18,7 @@ std::int64_t offset_among(const std::vector<Buffer>& buffers, const Buffer& buff
       best = reached;
       smallest = gap;
     }
-    reached = std::max(reached, buffers[other].offset + aligned(buffers[other].size));
+    reached = std::max(reached, buffers[other].offset + aligned_size(buffers[other].size));
   }
   return best >= 0 ? best : reached;
 }
@@ -72,7 +70,7 @@ std::int64_t lay_out(std::vector<Buffer>& buffers) {
       return std::pair(buffers[a].offset, when_placed[a]) < std::pair(buffers[b].offset, when_placed[b]);
     });
     buffer.offset = offset_among(buffers, buffer, near);
-    total = std::max(total, buffer.offset + aligned(buffer.size));
+    total = std::max(total, buffer.offset + aligned_size(buffer.size));
     when_placed[index] = place;
     if (lasts(buffer))
       throughout.push_back(index);
@@ -82,7 +80,7 @@ std::int64_t lay_out(std::vector<Buffer>& buffers) {
   for (Buffer& buffer : buffers) {
     if (!are_apart || !lasts(buffer)) continue;
     buffer.offset = total;
-    total += aligned(buffer.size);
+    total += aligned_size(buffer.size);
   }
   return total;
 }
@@ -102,7 +100,7 @@ std::int64_t lay_out(std::vector<Buffer>& buffers,
     for (const std::size_t other : placed)
       if (are_needed_together(index, other)) near.push_back(other);
     buffer.offset = offset_among(buffers, buffer, near);
-    total = std::max(total, buffer.offset + aligned(buffer.size));
+    total = std::max(total, buffer.offset + aligned_size(buffer.size));
     placed.insert(std::upper_bound(placed.begin(), placed.end(), index,
                                    [&](std::size_t a, std::size_t b) { return buffers[a].offset < buffers[b].offset; }),
                   index);

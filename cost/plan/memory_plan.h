@@ -15,6 +15,9 @@ struct Buffer {
 };
 
 inline constexpr std::int64_t buffer_alignment = 256;
+constexpr std::int64_t aligned_size(std::int64_t bytes) {
+  return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+}
 
 /// Sets the offset of every buffer, so that buffers needed in the same step do not overlap, and returns the size of the
 /// arena. Places the largest buffer first, each into the smallest gap that holds it.

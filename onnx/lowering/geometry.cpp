@@ -331,12 +331,13 @@ Lowered expand(const LoweringCall& call) {
   return one(call.inputs[0]);
 }
 
-constexpr std::pair<std::string_view, LowerFunction> table[] = {
-    {"Concat", concat},   {"Split", split},     {"Slice", slice},         {"Pad", pad},      {"Reshape", reshape},
-    {"Flatten", flatten}, {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze}, {"Expand", expand}};
-
 }  // namespace
 
-Family geometry() { return table; }
+Family geometry() {
+  static constexpr std::pair<std::string_view, LowerFunction> table[] = {
+      {"Concat", concat},   {"Split", split},     {"Slice", slice},         {"Pad", pad},      {"Reshape", reshape},
+      {"Flatten", flatten}, {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze}, {"Expand", expand}};
+  return table;
+}
 
 }  // namespace taso::onnx::lowering

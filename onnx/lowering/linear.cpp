@@ -71,11 +71,12 @@ Lowered transpose(const LoweringCall& call) {
   return one(call.apply(op::Transpose{.permutation = permutation}, {call.inputs[0]}));
 }
 
-constexpr std::pair<std::string_view, LowerFunction> table[] = {
-    {"MatMul", matmul}, {"Gemm", gemm}, {"Conv", conv}, {"Transpose", transpose}};
-
 }  // namespace
 
-Family linear() { return table; }
+Family linear() {
+  static constexpr std::pair<std::string_view, LowerFunction> table[] = {
+      {"MatMul", matmul}, {"Gemm", gemm}, {"Conv", conv}, {"Transpose", transpose}};
+  return table;
+}
 
 }  // namespace taso::onnx::lowering

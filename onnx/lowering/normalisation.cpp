@@ -81,13 +81,14 @@ Lowered reduce(const LoweringCall& call) {
   return one(call.apply(op, {call.inputs[0]}));
 }
 
-constexpr std::pair<std::string_view, LowerFunction> table[] = {
-    {"BatchNormalization", batch_norm},  {"LayerNormalization", layer_norm},   {"Softmax", softmax},
-    {"LRN", local_response_norm},        {"ReduceSum", reduce<op::ReduceSum>}, {"ReduceMean", reduce<op::ReduceMean>},
-    {"ReduceMax", reduce<op::ReduceMax>}};
-
 }  // namespace
 
-Family normalisation() { return table; }
+Family normalisation() {
+  static constexpr std::pair<std::string_view, LowerFunction> table[] = {
+      {"BatchNormalization", batch_norm},  {"LayerNormalization", layer_norm},   {"Softmax", softmax},
+      {"LRN", local_response_norm},        {"ReduceSum", reduce<op::ReduceSum>}, {"ReduceMean", reduce<op::ReduceMean>},
+      {"ReduceMax", reduce<op::ReduceMax>}};
+  return table;
+}
 
 }  // namespace taso::onnx::lowering

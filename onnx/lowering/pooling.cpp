@@ -44,13 +44,14 @@ Lowered global_max_pool(const LoweringCall& call) {
   return one(call.apply(most, {call.inputs[0]}));
 }
 
-constexpr std::pair<std::string_view, LowerFunction> table[] = {{"AveragePool", average_pool},
-                                                                {"MaxPool", max_pool},
-                                                                {"GlobalAveragePool", global_average_pool},
-                                                                {"GlobalMaxPool", global_max_pool}};
-
 }  // namespace
 
-Family pooling() { return table; }
+Family pooling() {
+  static constexpr std::pair<std::string_view, LowerFunction> table[] = {{"AveragePool", average_pool},
+                                                                         {"MaxPool", max_pool},
+                                                                         {"GlobalAveragePool", global_average_pool},
+                                                                         {"GlobalMaxPool", global_max_pool}};
+  return table;
+}
 
 }  // namespace taso::onnx::lowering

@@ -86,10 +86,11 @@ Lowered resize(const LoweringCall& call) {
   return one(call.reshape(call.apply(op::Mul{}, {call.reshape(call.inputs[0], apart), many}), result));
 }
 
-constexpr std::pair<std::string_view, LowerFunction> table[] = {{"Resize", resize}, {"Upsample", resize}};
-
 }  // namespace
 
-Family resizing() { return table; }
+Family resizing() {
+  static constexpr std::pair<std::string_view, LowerFunction> table[] = {{"Resize", resize}, {"Upsample", resize}};
+  return table;
+}
 
 }  // namespace taso::onnx::lowering

@@ -56,7 +56,8 @@ void absorb_one(Sha256State& state, const char* block) {
 bool has_instructions() { return (::getauxval(AT_HWCAP) & HWCAP_SHA2) != 0; }
 
 /// Does four rounds at a time. w[i % 4] holds their message words, and then those of sixteen rounds later.
-__attribute__((target("+crypto"))) void absorb(Sha256State& state, const char* blocks, std::size_t count) {
+__attribute__((target("+crypto"))) void absorb_with_instructions(Sha256State& state, const char* blocks,
+                                                                 std::size_t count) {
   uint32x4_t abcd = vld1q_u32(state.data()), efgh = vld1q_u32(state.data() + 4);
   for (; count > 0; --count, blocks += sha256_block) {
     uint32x4_t w[4];
@@ -89,7 +90,8 @@ bool has_instructions() {
 
 /// Does four rounds at a time. w[i % 4] holds their message words, and then those of sixteen rounds later. The
 /// instructions take the state in two halves, a b e f and c d g h, with the first word in the highest lane.
-__attribute__((target("sha,sse4.1,ssse3"))) void absorb(Sha256State& state, const char* blocks, std::size_t count) {
+__attribute__((target("sha,sse4.1,ssse3"))) void absorb_with_instructions(Sha256State& state, const char* blocks,
+                                                                          std::size_t count) {
   const auto word = [&](std::size_t i) { return static_cast<int>(state[i]); };
   __m128i abef = _mm_set_epi32(word(0), word(1), word(4), word(5));
   __m128i cdgh = _mm_set_epi32(word(2), word(3), word(6), word(7));
@@ -131,7 +133,7 @@ void absorb_plainly(Sha256State& state, const char* blocks, std::size_t count) {
 AbsorbBlocks absorb_by_instructions() {
 #if defined(TASO_SHA256_ARM) || defined(TASO_SHA256_X86)
   static const bool there = has_instructions();
-  return there ? absorb : nullptr;
+  return there ? absorb_with_instructions : nullptr;
 #else
   return nullptr;
 #endif

@@ -3,18 +3,10 @@
 #include <algorithm>
 
 namespace taso::rules {
-namespace {
-
-std::size_t mix(std::size_t seed, std::size_t value) {
-  std::size_t mixed = (seed ^ value) * 0x9e3779b97f4a7c15u;
-  return mixed ^ (mixed >> 29);
-}
-
-}  // namespace
 
 std::size_t Numbers::Hash::operator()(const Sample& sample) const {
   std::size_t hash = 0;
-  for (const std::int64_t value : sample) hash = mix(hash, static_cast<std::size_t>(value));
+  for (const std::int64_t value : sample) hash = mixed_hash(hash, static_cast<std::size_t>(value));
   return hash;
 }
 
@@ -28,8 +20,8 @@ NumberId Numbers::intern(const Sample& sample, const Dim& meaning) {
 }
 
 std::size_t EGraph::HashTerm::operator()(const EGraphTerm& term) const {
-  std::size_t hash = mix(mix(term.kind, term.output), term.fields);
-  for (const TermId operand : term.operands) hash = mix(hash, operand);
+  std::size_t hash = mixed_hash(mixed_hash(term.kind, term.output), term.fields);
+  for (const TermId operand : term.operands) hash = mixed_hash(hash, operand);
   return hash;
 }
 

@@ -24,6 +24,11 @@ using Sample = std::array<std::int64_t, sample_count>;
 
 using NumberId = std::uint32_t;
 
+inline std::size_t mixed_hash(std::size_t seed, std::size_t value) {
+  const std::size_t mixed = (seed ^ value) * 0x9e3779b97f4a7c15u;
+  return mixed ^ (mixed >> 29);
+}
+
 /// Interns integers by their values in the models, each with the first polynomial that had these values.
 class Numbers {
  public:

@@ -9,11 +9,6 @@ namespace {
 
 constexpr TermId unbound = ~TermId{0};
 
-std::size_t mix(std::size_t seed, std::size_t value) {
-  const std::size_t mixed = (seed ^ value) * 0x9e3779b97f4a7c15u;
-  return mixed ^ (mixed >> 31);
-}
-
 FieldCode code_of(EGraph& graph, const SymbolicField& field) {
   struct Visitor {
     EGraph& graph;
@@ -331,7 +326,8 @@ class Saturator {
       for (const auto& [other_root, other] : targets) {
         if (graph_.equal(root, other_root)) continue;
         auto both = joined(source, match, target, other);
-        if (!both || !seen_.insert(mix(key_of(place, result, false, root, *both), graph_.find(other_root))).second)
+        if (!both ||
+            !seen_.insert(mixed_hash(key_of(place, result, false, root, *both), graph_.find(other_root))).second)
           continue;
         prepare(place, result, false, root, std::move(*both), other_root);
       }
@@ -356,11 +352,11 @@ class Saturator {
 
   std::size_t key_of(std::size_t property, std::size_t result, bool from_target, TermId root,
                      const Matcher::Match& match) const {
-    std::size_t key = mix(property * 8 + result * 2 + (from_target ? 1 : 0), graph_.find(root));
-    for (const TermId input : match.inputs) key = mix(key, graph_.find(input));
+    std::size_t key = mixed_hash(property * 8 + result * 2 + (from_target ? 1 : 0), graph_.find(root));
+    for (const TermId input : match.inputs) key = mixed_hash(key, graph_.find(input));
     for (const FieldCode& code : match.variables) {
-      key = mix(key, code.size());
-      for (const std::uint32_t number : code) key = mix(key, number);
+      key = mixed_hash(key, code.size());
+      for (const std::uint32_t number : code) key = mixed_hash(key, number);
     }
     return key;
   }

@@ -18,10 +18,6 @@
 namespace taso::gpu {
 namespace {
 
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + cost::buffer_alignment - 1) / cost::buffer_alignment * cost::buffer_alignment;
-}
-
 std::int64_t elements_of(const Extents& extents) {
   std::int64_t product = 1;
   for (const std::int64_t extent : extents) product *= extent;
@@ -275,7 +271,7 @@ class Maker {
           "a weight is seen as it is, or as a vector");
     const auto [found, is_new] =
         weights_.try_emplace({value, is_seen_otherwise ? strides_of(extents) : operand.strides}, weight_bytes_);
-    if (is_new) weight_bytes_ += aligned(dense_bytes(value));
+    if (is_new) weight_bytes_ += cost::aligned_size(dense_bytes(value));
     return {Binding::Place::weights, 0, found->second};
   }
 

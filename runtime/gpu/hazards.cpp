@@ -7,7 +7,7 @@
 namespace taso::gpu {
 namespace {
 
-void add(std::vector<Access>& list, const Binding& binding, const cost::Call::Operand& operand, bool is_write) {
+void add(std::vector<MemoryAccess>& list, const Binding& binding, const cost::Call::Operand& operand, bool is_write) {
   const auto size = static_cast<std::int64_t>(size_of(operand.element));
   list.push_back({binding.place, binding.index, {binding.offset, size, operand.extents, operand.strides}, is_write});
 }
@@ -48,8 +48,8 @@ struct Memory {
 
 }  // namespace
 
-std::vector<Access> accesses_of(const DeviceSteps::Step& step) {
-  std::vector<Access> list;
+std::vector<MemoryAccess> accesses_of(const DeviceSteps::Step& step) {
+  std::vector<MemoryAccess> list;
   for (const cost::Call::Piece& piece : step.call.pieces) {
     const auto add_piece = [&](const Binding& binding, const cost::Call::Operand& operand, std::int64_t offset,
                                const Extents& extents, const cost::Strides& strides, bool is_write) {
@@ -72,17 +72,17 @@ std::vector<std::vector<std::uint32_t>> needs_of(const std::vector<DeviceSteps::
   std::vector<std::vector<std::uint32_t>> needs(steps.size());
   for (std::uint32_t i = 0; i < steps.size(); ++i) {
     std::vector<std::uint32_t>& list = needs[i];
-    const std::vector<Access> accesses = accesses_of(steps[i]);
-    const auto is_watched = [](const Access& access) {
+    const std::vector<MemoryAccess> accesses = accesses_of(steps[i]);
+    const auto is_watched = [](const MemoryAccess& access) {
       return access.place == Binding::Place::arena || access.place == Binding::Place::output;
     };
-    for (const Access& access : accesses) {
+    for (const MemoryAccess& access : accesses) {
       if (!is_watched(access)) continue;
       const Memory& memory = memories[{access.place, access.index}];
       memory.written.find(access.what, list);
       if (access.is_write) memory.read.find(access.what, list);
     }
-    for (const Access& access : accesses) {
+    for (const MemoryAccess& access : accesses) {
       if (!is_watched(access)) continue;
       Memory& memory = memories[{access.place, access.index}];
       (access.is_write ? memory.written : memory.read).add(i, access.what);

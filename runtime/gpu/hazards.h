@@ -8,14 +8,14 @@
 
 namespace taso::gpu {
 
-struct Access {
+struct MemoryAccess {
   Binding::Place place = Binding::Place::arena;
   std::uint32_t index = 0;
   Footprint what;
   bool is_write = false;
 };
 /// Everything that a step reads and writes. A copy touches only its pieces, not the whole operands.
-std::vector<Access> accesses_of(const DeviceSteps::Step& step);
+std::vector<MemoryAccess> accesses_of(const DeviceSteps::Step& step);
 
 /// For each step, the earlier steps that have to finish first, because one of the two writes what the other reads or
 /// writes. The arena must not be laid out yet: different indices in it are different memory. Indirect dependencies may

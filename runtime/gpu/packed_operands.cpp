@@ -8,12 +8,8 @@
 namespace taso::gpu {
 namespace {
 
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + cost::buffer_alignment - 1) / cost::buffer_alignment * cost::buffer_alignment;
-}
-
 std::int64_t dense_bytes(const cost::Call::Operand& operand) {
-  return count(operand.extents) * static_cast<std::int64_t>(size_of(operand.element));
+  return ops::count(operand.extents) * static_cast<std::int64_t>(size_of(operand.element));
 }
 
 /// Visits every argument of a launch.
@@ -53,7 +49,7 @@ SourceLaunch copy(const cost::Call::Operand& from, Argument source, const cost::
 }  // namespace
 
 bool is_part_of_channels(const cost::Call::Operand& operand) {
-  if (operand.extents.size() < 3 || count(operand.extents) == 0 || operand.strides[1] != 1) return false;
+  if (operand.extents.size() < 3 || ops::count(operand.extents) == 0 || operand.strides[1] != 1) return false;
   return !cost::is_packed(operand.extents, operand.strides, cost::Layout::channels_last) &&
          !cost::is_packed(operand.extents, operand.strides, cost::Layout::channels_first);
 }
@@ -76,8 +72,9 @@ std::vector<Lowering> through_copies(const cost::Call& call, std::uint32_t read,
     for (Lowering& way : ways(dense)) {
       // If the product is already in scratch memory, the next launch writes the result directly into its place.
       if (scatters && way.launches.size() > 1) continue;
-      const Argument x{Argument::Place::scratch, 0, aligned(way.scratch_bytes)};
-      const Argument y{Argument::Place::scratch, 0, x.offset + (gathers ? aligned(dense_bytes(call.read[read])) : 0)};
+      const Argument x{Argument::Place::scratch, 0, cost::aligned_size(way.scratch_bytes)};
+      const Argument y{Argument::Place::scratch, 0,
+                       x.offset + (gathers ? cost::aligned_size(dense_bytes(call.read[read])) : 0)};
       for (Launch& launch : way.launches)
         for_each_argument(launch, [&](Argument& argument) {
           const std::int64_t offset = argument.offset;
@@ -98,7 +95,7 @@ std::vector<Lowering> through_copies(const cost::Call& call, std::uint32_t read,
         way.name += " scattered";
         way.launches.emplace_back(copy(dense.written[0], y, call.written[0], {Argument::Place::written, 0, 0}));
       }
-      way.scratch_bytes = y.offset + (scatters ? aligned(dense_bytes(call.written[0])) : 0);
+      way.scratch_bytes = y.offset + (scatters ? cost::aligned_size(dense_bytes(call.written[0])) : 0);
       all.push_back(std::move(way));
     }
   }

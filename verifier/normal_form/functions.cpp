@@ -9,8 +9,6 @@
 namespace taso::verifier::normal {
 namespace {
 
-Facts& facts() { return Workspace::current().facts; }
-
 Sum opaque(Function function, const std::vector<Sum>& operands) {
   Factor factor;
   factor.kind = Factor::Kind::function;

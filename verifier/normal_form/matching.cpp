@@ -13,8 +13,6 @@
 namespace taso::verifier::normal {
 namespace {
 
-Facts& facts() { return Workspace::current().facts; }
-
 Constraints joined(const Constraints& a, const Constraints& b) {
   Constraints result = a;
   result.insert(result.end(), b.begin(), b.end());

@@ -11,13 +11,9 @@ namespace {
 
 using Kind = Constraint::Kind;
 
-Facts& facts() { return Workspace::current().facts; }
-
 constexpr Rational minus{-1, 1};
 
 SumPtr shared(Sum sum) { return std::make_shared<const Sum>(std::move(sum)); }
-
-bool is_finite(const Alternative& alternative) { return alternative.bound.empty() && alternative.guards.empty(); }
 
 bool depends(const Sum& sum, const std::vector<Variable>& variables) {
   std::vector<Variable> inside;

@@ -11,8 +11,6 @@
 namespace taso::verifier::normal {
 namespace {
 
-Facts& facts() { return Workspace::current().facts; }
-
 /// The variables of an iterated sum or maximum; a range of one element needs none.
 struct Binders {
   std::vector<Variable> variables;

@@ -15,8 +15,6 @@ namespace {
 constexpr unsigned effort = 1'000'000;        // Z3's step limit
 constexpr unsigned wall_clock_limit = 5'000;  // milliseconds, in addition
 
-bool is_finite(const Alternative& alternative) { return alternative.bound.empty() && alternative.guards.empty(); }
-
 bool has_maximum(const Sum& sum) {
   return std::any_of(sum.terms.begin(), sum.terms.end(), [](const Term& term) {
     return term.bound.empty() && std::any_of(term.factors.begin(), term.factors.end(), [](const Factor& factor) {

@@ -5,8 +5,6 @@
 namespace taso::verifier::normal {
 namespace {
 
-Facts& facts() { return Workspace::current().facts; }
-
 Sign sign_of_size(const Polynomial& size) {
   if (facts().entails({}, at_least(size, 1)) == Answer::yes) return Sign::positive;
   return facts().entails({}, at_least(size, 0)) == Answer::yes ? Sign::not_negative : Sign::unknown;

@@ -10,8 +10,6 @@ namespace {
 
 using Kind = Constraint::Kind;
 
-Facts& facts() { return Workspace::current().facts; }
-
 bool is_index(Variable variable) {
   const Facts::Entry& entry = facts().entry(variable);
   return !entry.quotient && (entry.extent || !entry.least);

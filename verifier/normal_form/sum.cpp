@@ -108,15 +108,16 @@ bool occurs_any(const std::vector<Variable>& variables, const Polynomial& polyno
 
 namespace {
 
-bool occurs(Variable variable, const Constraints& guards) {
+bool occurs_in_guards(Variable variable, const Constraints& guards) {
   return std::any_of(guards.begin(), guards.end(),
                      [&](const Constraint& g) { return normal::occurs(variable, g.value); });
 }
 
-bool occurs(Variable variable, const Sum& sum) {
+bool occurs_in_sum(Variable variable, const Sum& sum) {
   return std::any_of(sum.terms.begin(), sum.terms.end(), [&](const Term& term) {
-    return occurs(variable, term.guards) || std::any_of(term.factors.begin(), term.factors.end(),
-                                                        [&](const Factor& f) { return normal::occurs(variable, f); });
+    return occurs_in_guards(variable, term.guards) ||
+           std::any_of(term.factors.begin(), term.factors.end(),
+                       [&](const Factor& f) { return normal::occurs(variable, f); });
   });
 }
 
@@ -125,9 +126,9 @@ bool occurs(Variable variable, const Sum& sum) {
 bool occurs(Variable variable, const Factor& factor) {
   return std::any_of(factor.index.begin(), factor.index.end(), [&](const auto& p) { return occurs(variable, p); }) ||
          std::any_of(factor.operands.begin(), factor.operands.end(),
-                     [&](const auto& s) { return occurs(variable, *s); }) ||
+                     [&](const auto& s) { return occurs_in_sum(variable, *s); }) ||
          std::any_of(factor.alternatives.begin(), factor.alternatives.end(), [&](const Alternative& alternative) {
-           return occurs(variable, alternative.guards) || occurs(variable, *alternative.body);
+           return occurs_in_guards(variable, alternative.guards) || occurs_in_sum(variable, *alternative.body);
          });
 }
 
@@ -210,7 +211,7 @@ Term substitute(const Term& term, const Substitution& substitution) {
 
 SumPtr substitute(const SumPtr& sum, const Substitution& substitution) {
   if (std::none_of(substitution.begin(), substitution.end(),
-                   [&](const auto& entry) { return occurs(entry.first, *sum); }))
+                   [&](const auto& entry) { return occurs_in_sum(entry.first, *sum); }))
     return sum;
   Sum result;
   for (const Term& term : sum->terms) simplify_into(result.terms, substitute(term, substitution), {});

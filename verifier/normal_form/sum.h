@@ -39,6 +39,10 @@ struct Alternative {
   Constraints guards;
   SumPtr body;
 };
+/// Whether it is a single value, under no condition.
+inline bool is_finite(const Alternative& alternative) {
+  return alternative.bound.empty() && alternative.guards.empty();
+}
 
 /// From `any` on: the workspace's functions of which only the class is known, in their order.
 enum class Function : std::size_t { reciprocal, exp, erf, tanh, sqrt, pow, any };
@@ -109,6 +113,8 @@ class Workspace {
   std::stop_token stop_;
   Workspace* outer_;
 };
+
+inline Facts& facts() { return Workspace::current().facts; }
 
 /// What is known about a function from `any` on; null for others.
 const AnyFunction* any_function(Function function);

@@ -116,19 +116,19 @@ std::string operator_of(const proto::NodeProto& node) {
   return fmt::format("{}\n{}", onnx::is_default_domain(node.domain()) ? "" : node.domain(), node.op_type());
 }
 
-using Message = proto::NodeProto;
+using NodeMessage = proto::NodeProto;
 
 /// Everything in a node except names. The number of its operands and results, and which are omitted, is recorded
 /// separately.
-std::string form_of(const Message& node, const onnx::Model& model) {
-  const Message content = onnx::content_of(node, model.folder());
-  return fmt::format(
-      "{}\n{}\n{}", operator_of(node), onnx::attribute_bytes(content),
-      onnx::bytes_without(content, {Message::kInputFieldNumber, Message::kOutputFieldNumber, Message::kNameFieldNumber,
-                                    Message::kOpTypeFieldNumber, Message::kAttributeFieldNumber}));
+std::string form_of(const NodeMessage& node, const onnx::Model& model) {
+  const NodeMessage content = onnx::content_of(node, model.folder());
+  return fmt::format("{}\n{}\n{}", operator_of(node), onnx::attribute_bytes(content),
+                     onnx::bytes_without(content, {NodeMessage::kInputFieldNumber, NodeMessage::kOutputFieldNumber,
+                                                   NodeMessage::kNameFieldNumber, NodeMessage::kOpTypeFieldNumber,
+                                                   NodeMessage::kAttributeFieldNumber}));
 }
 
-std::string places_of(const Message& node) {
+std::string places_of(const NodeMessage& node) {
   std::string places;
   for (const std::string& name : node.input()) places += name.empty() ? '-' : '+';
   places += ' ';
@@ -218,7 +218,7 @@ std::string trouble_with_attributes(const proto::NodeProto& node, const proto::M
 }
 
 /// Whether ONNX has that many operands and results for such a node, and each result is named.
-std::string trouble_with_places(const Message& node, const Kind& kind) {
+std::string trouble_with_places(const NodeMessage& node, const Kind& kind) {
   if (node.input_size() > kind.operands) return "with more operands than ONNX has for it";
   const bool splits = node.op_type() == "Split";
   const bool named =
@@ -232,7 +232,7 @@ std::string trouble_with_places(const Message& node, const Kind& kind) {
 class Familiar {
  public:
   explicit Familiar(const onnx::Model& model) {
-    for (const Message& node : model.proto().graph().node()) {
+    for (const NodeMessage& node : model.proto().graph().node()) {
       if (onnx::has_subgraph(node))
         with_subgraphs_.push_back(onnx::content_of(node, model.folder()));
       else
@@ -240,11 +240,12 @@ class Familiar {
     }
   }
 
-  std::string trouble_with(const Message& node, const onnx::Model& model) const {
+  std::string trouble_with(const NodeMessage& node, const onnx::Model& model) const {
     if (onnx::has_subgraph(node)) {  // where values of the enclosing graph may have new names
-      const Message content = onnx::content_of(node, model.folder());
-      const bool known = std::any_of(with_subgraphs_.begin(), with_subgraphs_.end(),
-                                     [&](const Message& old) { return onnx::rewiring_of(old, content).has_value(); });
+      const NodeMessage content = onnx::content_of(node, model.folder());
+      const bool known = std::any_of(with_subgraphs_.begin(), with_subgraphs_.end(), [&](const NodeMessage& old) {
+        return onnx::rewiring_of(old, content).has_value();
+      });
       return known ? "" : "which rewriting never writes";
     }
     const auto form = forms_.find(form_of(node, model));
@@ -254,9 +255,9 @@ class Familiar {
       return form != forms_.end() ? "with other operands or results" : "which rewriting never writes";
     if (form == forms_.end()) {
       if (std::string trouble = trouble_with_attributes(node, model.proto()); !trouble.empty()) return trouble;
-      if (!onnx::bytes_without(node,
-                               {Message::kInputFieldNumber, Message::kOutputFieldNumber, Message::kNameFieldNumber,
-                                Message::kOpTypeFieldNumber, Message::kAttributeFieldNumber})
+      if (!onnx::bytes_without(
+               node, {NodeMessage::kInputFieldNumber, NodeMessage::kOutputFieldNumber, NodeMessage::kNameFieldNumber,
+                      NodeMessage::kOpTypeFieldNumber, NodeMessage::kAttributeFieldNumber})
                .empty())
         return "that says more than its operator needs";
     }
@@ -264,7 +265,7 @@ class Familiar {
   }
 
  private:
-  std::vector<Message> with_subgraphs_;
+  std::vector<NodeMessage> with_subgraphs_;
   std::unordered_map<std::string, std::unordered_set<std::string>> forms_;  // with the places of their names
 };
 

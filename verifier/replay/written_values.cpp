@@ -19,18 +19,19 @@
 namespace taso::verifier {
 namespace {
 
-using Message = proto::TensorProto;
+using TensorMessage = proto::TensorProto;
 
 /// What a tensor contains beyond its data and its location; for data that is inside, also a second location elsewhere.
-std::string rest_of(const Message& tensor) {
-  const int elsewhere = onnx::is_external(tensor) ? Message::kExternalDataFieldNumber : 0;
+std::string rest_of(const TensorMessage& tensor) {
+  const int elsewhere = onnx::is_external(tensor) ? TensorMessage::kExternalDataFieldNumber : 0;
   return onnx::bytes_without(
-      tensor, {Message::kFloatDataFieldNumber, Message::kInt32DataFieldNumber, Message::kStringDataFieldNumber,
-               Message::kInt64DataFieldNumber, Message::kRawDataFieldNumber, Message::kDoubleDataFieldNumber,
-               Message::kUint64DataFieldNumber, Message::kDataLocationFieldNumber, elsewhere});
+      tensor, {TensorMessage::kFloatDataFieldNumber, TensorMessage::kInt32DataFieldNumber,
+               TensorMessage::kStringDataFieldNumber, TensorMessage::kInt64DataFieldNumber,
+               TensorMessage::kRawDataFieldNumber, TensorMessage::kDoubleDataFieldNumber,
+               TensorMessage::kUint64DataFieldNumber, TensorMessage::kDataLocationFieldNumber, elsewhere});
 }
 
-bool same_data(const Message& a, const onnx::Model& before, const Message& b, const onnx::Model& after) {
+bool same_data(const TensorMessage& a, const onnx::Model& before, const TensorMessage& b, const onnx::Model& after) {
   if (onnx::element_type_from_onnx(a.data_type()) == ElementType::undefined)
     return onnx::content_of(a, before.folder()).SerializeAsString() ==
            onnx::content_of(b, after.folder()).SerializeAsString();
@@ -59,13 +60,13 @@ bool contradicts(const proto::ValueInfoProto& info, const onnx::Imported& import
 }  // namespace
 
 std::string trouble_with_weights(const onnx::Model& before, const onnx::Model& after) {
-  std::unordered_map<std::string, const Message*> old;
-  for (const Message& tensor : before.proto().graph().initializer()) old.emplace(tensor.name(), &tensor);
+  std::unordered_map<std::string, const TensorMessage*> old;
+  for (const TensorMessage& tensor : before.proto().graph().initializer()) old.emplace(tensor.name(), &tensor);
   std::unordered_set<std::string> used;
   for (const proto::NodeProto& node : after.proto().graph().node())
     for (std::string& name : onnx::operand_names(node)) used.insert(std::move(name));
   for (const auto& output : after.proto().graph().output()) used.insert(output.name());
-  for (const Message& tensor : after.proto().graph().initializer()) {
+  for (const TensorMessage& tensor : after.proto().graph().initializer()) {
     const auto known = old.find(tensor.name());
     if (known != old.end()) {
       if (rest_of(tensor) != rest_of(*known->second) || !same_data(*known->second, before, tensor, after))

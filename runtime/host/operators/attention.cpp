@@ -341,15 +341,16 @@ Arrays causal_conv_with_state(const HostCall& call) {
   return {result.cast(x.type()), state.cast(x.type())};
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {
-    {"Attention", attention},
-    {"RotaryEmbedding", rotary_embedding},
-    {"LinearAttention", linear_attention},
-    {"CausalConvWithState", causal_conv_with_state},
-};
-
 }  // namespace
 
-Family attending() { return functions; }
+Family attending() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {
+      {"Attention", attention},
+      {"RotaryEmbedding", rotary_embedding},
+      {"LinearAttention", linear_attention},
+      {"CausalConvWithState", causal_conv_with_state},
+  };
+  return functions;
+}
 
 }  // namespace taso::runtime

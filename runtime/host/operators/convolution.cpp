@@ -313,13 +313,15 @@ Arrays deform_conv(const HostCall& call) {
   return {result.cast(x.type())};
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {
-    {"ConvTranspose", conv_transpose}, {"ConvInteger", conv_integer}, {"QLinearConv", qlinear_conv}, {"Col2Im", col2im},
-    {"DeformConv", deform_conv},
-};
-
 }  // namespace
 
-Family convolution() { return functions; }
+Family convolution() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {
+      {"ConvTranspose", conv_transpose}, {"ConvInteger", conv_integer},
+      {"QLinearConv", qlinear_conv},     {"Col2Im", col2im},
+      {"DeformConv", deform_conv},
+  };
+  return functions;
+}
 
 }  // namespace taso::runtime

@@ -82,14 +82,15 @@ Arrays eye_like(const HostCall& call) {
   return {std::move(result)};
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {
-    {"ConstantOfShape", constant_of_shape},
-    {"Range", range},
-    {"EyeLike", eye_like},
-};
-
 }  // namespace
 
-Family creation() { return functions; }
+Family creation() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {
+      {"ConstantOfShape", constant_of_shape},
+      {"Range", range},
+      {"EyeLike", eye_like},
+  };
+  return functions;
+}
 
 }  // namespace taso::runtime

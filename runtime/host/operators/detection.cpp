@@ -203,14 +203,15 @@ Arrays max_roi_pool(const HostCall& call) {
   return {result.cast(x.type())};
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {
-    {"NonMaxSuppression", non_max_suppression},
-    {"RoiAlign", roi_align},
-    {"MaxRoiPool", max_roi_pool},
-};
-
 }  // namespace
 
-Family detection() { return functions; }
+Family detection() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {
+      {"NonMaxSuppression", non_max_suppression},
+      {"RoiAlign", roi_align},
+      {"MaxRoiPool", max_roi_pool},
+  };
+  return functions;
+}
 
 }  // namespace taso::runtime

@@ -262,15 +262,16 @@ Arrays unique(const HostCall& call) {
   return {take(call, x, axis, first, std::move(extents)), list(first), list(group), list(counts)};
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {
-    {"Gather", gather},      {"GatherElements", gather_elements},
-    {"GatherND", gather_nd}, {"Compress", compress},
-    {"NonZero", non_zero},   {"OneHot", one_hot},
-    {"Unique", unique},
-};
-
 }  // namespace
 
-Family indexing() { return functions; }
+Family indexing() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {
+      {"Gather", gather},      {"GatherElements", gather_elements},
+      {"GatherND", gather_nd}, {"Compress", compress},
+      {"NonZero", non_zero},   {"OneHot", one_hot},
+      {"Unique", unique},
+  };
+  return functions;
+}
 
 }  // namespace taso::runtime

@@ -241,15 +241,16 @@ Arrays slice(const HostCall& call) {
   return {gather_strided(x, offset, std::move(strides), make_array(call, x.type(), std::move(extents)))};
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {
-    {"Identity", identity}, {"Shape", shape},         {"Size", size},       {"Expand", expand},
-    {"Tile", tile},         {"Transpose", transpose}, {"Reshape", reshape}, {"Flatten", flatten},
-    {"Squeeze", squeeze},   {"Unsqueeze", unsqueeze}, {"Concat", concat},   {"Split", split},
-    {"Slice", slice},
-};
-
 }  // namespace
 
-Family movement() { return functions; }
+Family movement() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {
+      {"Identity", identity}, {"Shape", shape},         {"Size", size},       {"Expand", expand},
+      {"Tile", tile},         {"Transpose", transpose}, {"Reshape", reshape}, {"Flatten", flatten},
+      {"Squeeze", squeeze},   {"Unsqueeze", unsqueeze}, {"Concat", concat},   {"Split", split},
+      {"Slice", slice},
+  };
+  return functions;
+}
 
 }  // namespace taso::runtime

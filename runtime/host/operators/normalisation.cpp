@@ -265,18 +265,19 @@ Arrays batch_normalization(const HostCall& call) {
   });
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {
-    {"InstanceNormalization", instance_normalization},
-    {"GroupNormalization", group_normalization},
-    {"LayerNormalization", layer_normalization},
-    {"RMSNormalization", layer_normalization},
-    {"LpNormalization", lp_normalization},
-    {"MeanVarianceNormalization", mean_variance_normalization},
-    {"BatchNormalization", batch_normalization},
-};
-
 }  // namespace
 
-Family normalisation() { return functions; }
+Family normalisation() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {
+      {"InstanceNormalization", instance_normalization},
+      {"GroupNormalization", group_normalization},
+      {"LayerNormalization", layer_normalization},
+      {"RMSNormalization", layer_normalization},
+      {"LpNormalization", lp_normalization},
+      {"MeanVarianceNormalization", mean_variance_normalization},
+      {"BatchNormalization", batch_normalization},
+  };
+  return functions;
+}
 
 }  // namespace taso::runtime

@@ -116,10 +116,12 @@ Arrays center_crop_pad(const HostCall& call) {
   return {place_inside(x, begin, Array::scalar<double>(0).cast(x.type()), std::move(result))};
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {{"Pad", pad}, {"CenterCropPad", center_crop_pad}};
-
 }  // namespace
 
-Family padding() { return functions; }
+Family padding() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {{"Pad", pad},
+                                                                            {"CenterCropPad", center_crop_pad}};
+  return functions;
+}
 
 }  // namespace taso::runtime

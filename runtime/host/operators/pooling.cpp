@@ -194,18 +194,19 @@ Arrays max_unpool(const HostCall& call) {
   return {std::move(larger)};
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {
-    {"MaxPool", max_pool},
-    {"AveragePool", average_pool},
-    {"LpPool", lp_pool},
-    {"GlobalAveragePool", global_average_pool},
-    {"GlobalMaxPool", global_max_pool},
-    {"GlobalLpPool", global_lp_pool},
-    {"MaxUnpool", max_unpool},
-};
-
 }  // namespace
 
-Family pooling() { return functions; }
+Family pooling() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {
+      {"MaxPool", max_pool},
+      {"AveragePool", average_pool},
+      {"LpPool", lp_pool},
+      {"GlobalAveragePool", global_average_pool},
+      {"GlobalMaxPool", global_max_pool},
+      {"GlobalLpPool", global_lp_pool},
+      {"MaxUnpool", max_unpool},
+  };
+  return functions;
+}
 
 }  // namespace taso::runtime

@@ -101,15 +101,16 @@ Arrays trilu(const HostCall& call) {
   return {std::move(result)};
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {
-    {"DepthToSpace", depth_to_space},
-    {"SpaceToDepth", space_to_depth},
-    {"ReverseSequence", reverse_sequence},
-    {"Trilu", trilu},
-};
-
 }  // namespace
 
-Family rearrangement() { return functions; }
+Family rearrangement() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {
+      {"DepthToSpace", depth_to_space},
+      {"SpaceToDepth", space_to_depth},
+      {"ReverseSequence", reverse_sequence},
+      {"Trilu", trilu},
+  };
+  return functions;
+}
 
 }  // namespace taso::runtime

@@ -253,10 +253,11 @@ Arrays lstm(const HostCall& call) {
   return run(call, std::move(cell), step_lstm);
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {{"RNN", rnn}, {"GRU", gru}, {"LSTM", lstm}};
-
 }  // namespace
 
-Family recurrent() { return functions; }
+Family recurrent() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {{"RNN", rnn}, {"GRU", gru}, {"LSTM", lstm}};
+  return functions;
+}
 
 }  // namespace taso::runtime

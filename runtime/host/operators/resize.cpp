@@ -239,10 +239,11 @@ Arrays resize(const HostCall& call) {
   return {std::move(result)};
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {{"Resize", resize}, {"Upsample", resize}};
-
 }  // namespace
 
-Family resizing() { return functions; }
+Family resizing() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {{"Resize", resize}, {"Upsample", resize}};
+  return functions;
+}
 
 }  // namespace taso::runtime

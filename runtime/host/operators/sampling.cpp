@@ -48,13 +48,13 @@ double reflected(double at, double low, double high) {
 }
 
 /// Up to four places along one dimension, with their weights; -1 is outside.
-struct Line {
+struct SampleLine {
   std::int64_t places[4];
   double weights[4];
   std::size_t count = 0;
 };
 
-Line line_at(const Sampler& sampler, double normal, std::int64_t extent) {
+SampleLine line_at(const Sampler& sampler, double normal, std::int64_t extent) {
   const auto length = static_cast<double>(extent);
   double at = sampler.align_corners ? (normal + 1) / 2 * (length - 1) : ((normal + 1) * length - 1) / 2;
   if (!(std::abs(at) < 1e12)) at = at > 0 ? 1e12 : -1e12;  // too far away, or NaN: outside
@@ -65,7 +65,7 @@ Line line_at(const Sampler& sampler, double normal, std::int64_t extent) {
     if (sampler.padding == Padding::reflection) at = reflected(at, low, high);
   }
   const double base = std::floor(at), t = at - base;
-  Line line;
+  SampleLine line;
   const auto add = [&](double place, double weight) {
     if (place < 0 || place > length - 1) {
       if (sampler.padding == Padding::zeros) place = -1;
@@ -116,7 +116,7 @@ Arrays grid_sample(const HostCall& call) {
   const std::size_t points = unsign(sums.size()) / batches / channels, plane = unsign(count(spatial));
   const std::vector<double> values = x.doubles(), coordinates = grid.doubles();
   const auto out = sums.mutable_values<double>();
-  std::vector<Line> lines(rank);
+  std::vector<SampleLine> lines(rank);
   Extents counts(rank);
   for (std::size_t n = 0; n < batches; ++n)
     for (std::size_t p = 0; p < points; ++p) {
@@ -174,11 +174,12 @@ Arrays affine_grid(const HostCall& call) {
   return {result.cast(theta.type())};
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {{"GridSample", grid_sample},
-                                                                   {"AffineGrid", affine_grid}};
-
 }  // namespace
 
-Family sampling() { return functions; }
+Family sampling() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {{"GridSample", grid_sample},
+                                                                            {"AffineGrid", affine_grid}};
+  return functions;
+}
 
 }  // namespace taso::runtime

@@ -154,15 +154,16 @@ Arrays tensor_scatter(const HostCall& call) {
   return {std::move(result)};
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {
-    {"Scatter", scatter_elements},
-    {"ScatterElements", scatter_elements},
-    {"ScatterND", scatter_nd},
-    {"TensorScatter", tensor_scatter},
-};
-
 }  // namespace
 
-Family scattering() { return functions; }
+Family scattering() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {
+      {"Scatter", scatter_elements},
+      {"ScatterElements", scatter_elements},
+      {"ScatterND", scatter_nd},
+      {"TensorScatter", tensor_scatter},
+  };
+  return functions;
+}
 
 }  // namespace taso::runtime

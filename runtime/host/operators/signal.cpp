@@ -180,17 +180,18 @@ Arrays mel_weight_matrix(const HostCall& call) {
   return {result.cast(type)};
 }
 
-constexpr std::pair<std::string_view, HostFunction> functions[] = {
-    {"DFT", dft},
-    {"STFT", stft},
-    {"HannWindow", hann_window},
-    {"HammingWindow", hamming_window},
-    {"BlackmanWindow", blackman_window},
-    {"MelWeightMatrix", mel_weight_matrix},
-};
-
 }  // namespace
 
-Family signal_processing() { return functions; }
+Family signal_processing() {
+  static constexpr std::pair<std::string_view, HostFunction> functions[] = {
+      {"DFT", dft},
+      {"STFT", stft},
+      {"HannWindow", hann_window},
+      {"HammingWindow", hamming_window},
+      {"BlackmanWindow", blackman_window},
+      {"MelWeightMatrix", mel_weight_matrix},
+  };
+  return functions;
+}
 
 }  // namespace taso::runtime

@@ -44,7 +44,7 @@ void check_hazards(const DeviceSteps& steps, const std::vector<Task>& tasks, con
   std::map<std::pair<gpu::Binding::Place, std::uint32_t>, std::vector<std::pair<Steps, Steps>>>
       memories;  // read, written
   for (std::uint32_t i = 0; i < steps.steps.size(); ++i)
-    for (const Access& access : accesses_of(steps.steps[i])) {
+    for (const MemoryAccess& access : accesses_of(steps.steps[i])) {
       auto& bytes = memories[{access.place, access.index}];
       const Footprint& what = access.what;
       std::vector<std::int64_t> places{what.offset};
