@@ -69,6 +69,9 @@ TEST_CASE("unary operators") {
   near(run(op::Gelu{}, {x}), {-0.04550026389635842, -0.15426876936299344, 0, 2.99595030590511});
   near(run(op::Gelu{.tanh = true}, {x}), {-0.04540230591222498, -0.15428599017485633, 0, 2.9963626077965385});
   near(run(op::HardSwish{}, {T({4}, Values{-4, -1, 1, 4})}), {0, -1.0 / 3, 2.0 / 3, 4});
+  near(run(op::Silu{}, {T({3}, Values{-1, 0, 1})}), {-0.2689414213699951, 0, 0.7310585786300049});
+  near(run(op::Reciprocal{}, {T({3}, Values{-2, 0.5, 4})}), {-0.5, 2, 0.25});
+  near(run(op::Neg{}, {T({3}, Values{-2, 0, 4})}), {2, 0, -4});
 }
 
 TEST_CASE("NaN is passed on, and negative zero becomes zero") {

@@ -116,10 +116,13 @@ class Builder {
         }
       }
     }
-    switch (random_.below(is_whole ? 2 : 11)) {
+    switch (random_.below(is_whole ? 3 : 14)) {
       case 0: return step(op::Relu{}, {value});
       case 1: return step(op::Clip{-1.5, 2}, {value});
-      case 2: return step(op::LeakyRelu{0.1}, {value});
+      case 2: return step(op::Neg{}, {value});
+      case 9: return step(op::LeakyRelu{0.1}, {value});
+      case 10: return step(op::Silu{}, {value});
+      case 11: return step(op::Reciprocal{}, {step(op::Sigmoid{}, {value})});
       case 3: return step(op::Tanh{}, {value});
       case 4: return step(op::Gelu{random_.chance(0.5)}, {value});
       case 5: return step(op::HardSwish{}, {value});
