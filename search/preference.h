@@ -95,7 +95,7 @@ class RunPreference {
 
 /// The concurrent time that a changed graph is assumed to take: the prediction, with a quarter of the gain from
 /// concurrency taken off and 1 % added. Optimised graphs ran 0 to 9 % slower than predicted, the more so the more
-/// concurrency gains, because fewer and larger kernels leave less room for others (cost/README.md); and one graph
+/// concurrency gains, because fewer and larger kernels leave less room for others (runtime/README.md); and one graph
 /// loaded twice differs by up to 1 %. Never more than the sequential time.
 cost::Cost believed_concurrent(const RunTime& time);
 
@@ -133,7 +133,7 @@ struct Decision {
 Decision decide(cost::Objective objective, const ModelCost& before, const ModelCost& after, double least_gain);
 
 /// The default share that must be saved. Measured prices of one kernel repeat to 0.4 % in the median, and one plan
-/// loaded twice to 1 % (cost/README.md); predicted prices are less certain. Bytes and kernels are counted exactly.
+/// loaded twice to 1 % (cost/results/nvidia-h200.md); predicted prices are less certain. Bytes and kernels are counted exactly.
 double usual_least_gain(cost::Objective objective, bool is_measured);
 
 }  // namespace taso::search

@@ -1,4 +1,4 @@
-// The last choice of a search, by simulated run time. The search adds up kernel prices; if independent kernels run
+// The last choice of a search, by predicted run time. The search adds up kernel prices; if independent kernels run
 // concurrently, the graph with the least sum need not be the fastest, and may be slower than the input graph.
 #pragma once
 

@@ -61,7 +61,7 @@ struct SearchResult {
   enum class End { budget, time, exhausted, stopped, size } end = End::exhausted;
   Graph graph;  ///< in the same pool
   cost::Cost cost_before = 0, cost_after = 0;
-  RunTime run_before, run_after;                       ///< the simulated run times, if they were requested
+  RunTime run_before, run_after;                       ///< the predicted run times, if they were requested
   cost::Layout layout = cost::Layout::channels_first;  ///< the layout it was priced in
   std::vector<rules::RewriteStep> steps;               ///< that lead to the result
   std::vector<Graph> way;                              ///< the graph after each step, if requested

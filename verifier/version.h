@@ -1,4 +1,4 @@
-// The version of Z3 that checks the proofs, for `--version`.
+// The revision of the verifier, which decides whether old proofs count, and the version of Z3.
 #pragma once
 
 #include <string>

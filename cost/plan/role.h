@@ -1,5 +1,5 @@
-// Classifies operators for the planner: which kind of kernel computes an operator, and how many operations it needs per
-// element.
+// Which kind of kernel computes an operator (ops::KernelRole, which the operator says itself), and how many operations
+// it needs per element.
 #pragma once
 
 #include "ops/graph/operator.h"

@@ -1,4 +1,4 @@
-// Clean-ups that need no search. Each is a named pass that is always valid and can be disabled.
+// Clean-ups that need no search. Each is a named pass that computes the same over the real numbers and can be disabled.
 #pragma once
 
 #include <set>

@@ -1,5 +1,5 @@
-// What an operator obeys whatever its attributes are: said once, beside its meaning. The rule language makes classes of
-// operators of these (rules/language/function_class.h), and taso-verify proves each of them (verifier/membership.h).
+// What an operator obeys whatever its attributes are, its kind of kernel, its name in ONNX: said once, beside its meaning.
+// Rules have classes of operators by trait (rules/language/function_class.h), which verifier/membership.h proves.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class Trait {
   commutes,      ///< f(x, y) = f(y, x)
   associates,    ///< f(x, f(y, z)) = f(f(x, y), z)
   reduction,     ///< combines the elements along `axes`
-  // The rest is not about real numbers; nothing is proved of it.
+  // These are not proved. (That an element-wise operator without `partial` has a value everywhere is.)
   partial,  ///< has no value at some numbers: a division, a root. If that depends on attributes: `is_partial()`
   sums,     ///< adds up many elements, in an order that is up to the kernel
   tame,     ///< with operands of ordinary size, results stay far from the limits of float32

@@ -9,7 +9,7 @@
 
 namespace taso::ops {
 
-/// The file or folder `relative` (such as "rules/shipped.rules") below $TASO_DATA, below share/taso of the installation
+/// The file or folder `relative` (such as "rules/taso.rules") below $TASO_DATA, below share/taso of the installation
 /// or build folder that the program runs from, or below the folder it was configured to be installed to; the first that
 /// exists.
 std::optional<std::filesystem::path> find_data_file(const std::filesystem::path& relative);

@@ -41,7 +41,7 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh", ".inc"}
 
 
-def room_of(path):
+def layer_of(path):
     """The first folder of a path, or the first two if they are a layer of their own."""
     parts = path.split("/")
     two = "/".join(parts[:2])
@@ -77,7 +77,7 @@ def violations(root):
                     found.append(f"{name}: <{header}> belongs to {' and '.join(homes)}")
             if quote != '"':
                 continue
-            top = room_of(header)
+            top = layer_of(header)
             if top not in BELOW:
                 found.append(f'{name}: "{header}" is not relative to the root')
             elif top != folder and top not in BELOW[folder]:

@@ -33,15 +33,15 @@ def violations(root):
     found = []
     types = collections.defaultdict(set)
     for name, folder, path in sources(pathlib.Path(root)):
-        room = f"taso::{NAMES.get(folder, folder)}"
+        own = f"taso::{NAMES.get(folder, folder)}"
         for namespace, line in blocks(path.read_text()):
             opened = BLOCK.match(line)
             if opened and not namespace:
                 inside = opened.group(1).strip()
                 # Allow specialisations for ops, and forward declarations of its types.
-                fits = inside in (room, "taso::ops") or inside.startswith(room + "::")
+                fits = inside in (own, "taso::ops") or inside.startswith(own + "::")
                 if inside.split("::")[0] == "taso" and not fits and not (inside == "taso" and name in SHARED):
-                    found.append(f"{name}: namespace {inside} is not that of its room")
+                    found.append(f"{name}: namespace {inside} is not that of its folder")
             defined = TYPE.match(line)
             if namespace and defined:
                 types[f"{namespace}::{defined.group(1)}"].add(name)
@@ -49,7 +49,7 @@ def violations(root):
                     for name, files in types.items() if len(files) > 1 and not name.endswith("::Math")]
 
 
-def test_every_source_is_in_the_namespace_of_its_room(source_folder):
+def test_every_source_is_in_the_namespace_of_its_folder(source_folder):
     assert violations(source_folder) == []
 
 

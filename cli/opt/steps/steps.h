@@ -1,5 +1,5 @@
-// The steps of taso-opt, from the model that was read to the one that is written. Each takes a candidate and returns
-// one: load -> clean -> improve -> confirm -> check -> certify -> save (cli/opt/optimise.cpp combines them).
+// The steps of taso-opt between loading and saving (cli/opt/optimise.cpp). clean() makes a candidate; improve() (phase
+// "search"), confirm() and check() each replace it by one that may be kept; certify() (phase "replay") commits it.
 #pragma once
 
 #include <functional>
