@@ -39,11 +39,11 @@ const Node& Pool::intern(Node node) {
   // Hash operands by creation order, not by address, so that the same program hashes the same in every run.
   for (const Value& value : node.inputs_)
     node.hash_ = mix(node.hash_, value ? value.node->id() * 64 + value.output + 1 : 0);
-  if (const auto found = table_.find(&node); found != table_.end()) return **found;
   node.id_ = nodes_.size();
   nodes_.push_back(std::move(node));
-  table_.insert(&nodes_.back());
-  return nodes_.back();
+  const auto [known, is_new] = table_.insert(&nodes_.back());  // one search of the table, as most nodes are new
+  if (!is_new) nodes_.pop_back();
+  return **known;
 }
 
 Value Pool::input(std::string name, Type type) {
