@@ -71,11 +71,20 @@ void Prices::moved() {
   ++time_;
 }
 
-cost::Cost Prices::price(ComputationId id) {
+void Prices::accept() {
+  here_.forget();
+  for (const auto& [id, price] : changed_) known(id) = {time_, price};
+}
+
+Prices::Known& Prices::known(ComputationId id) {
   if (place(id) >= known_.size()) known_.resize(std::max(place(id) + 1, 2 * known_.size()));
-  Known& known = known_[place(id)];
-  if (known.time != time_) known = {time_, here_.price(plan_node(id), kernels_)};
-  return known.price;
+  return known_[place(id)];
+}
+
+cost::Cost Prices::price(ComputationId id) {
+  Known& price = known(id);
+  if (price.time != time_) price = {time_, here_.price(plan_node(id), kernels_)};
+  return price.price;
 }
 
 GraphCost Prices::total() {
@@ -248,9 +257,11 @@ GraphCost Prices::difference(Program& program, const Program::Log& log) {
       difference.kernels -= its > 0 ? 1 : 0;
     }
   program.redo(log);
+  changed_.clear();
   for (const cost::PlanNode node : affected_.nodes())
     if (program_.has(static_cast<ComputationId>(node))) {
       const cost::Cost its = there_.price(node, kernels_);
+      changed_.emplace_back(static_cast<ComputationId>(node), its);
       difference.price += its;
       difference.kernels += its > 0 ? 1 : 0;
     }

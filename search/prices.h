@@ -90,6 +90,8 @@ class Prices {
   bool is_image(ValueId id) const;
   /// Call it when the program has changed for good. Between two differences it is assumed unchanged.
   void moved();
+  /// Call it instead if the change is the one that the last difference() priced. Then all prices stay known.
+  void accept();
   const cost::KernelPrices& kernels() const { return kernels_; }
   cost::Cost noise() const { return kernels_.noise(); }
   /// From now on weights count as the file stores them: data in several joined weights counts several times. Before, it
@@ -114,6 +116,11 @@ class Prices {
   GraphCost difference(Program& program, const Program::Log& log);
 
  private:
+  struct Known {
+    std::uint32_t time = 0;
+    cost::Cost price = 0;
+  };
+  Known& known(ComputationId id);
   /// Adds the computations of the current program whose prices these changes may affect.
   void add_affected(const Program::Log& log, const cost::Fusion& fusion);
   std::vector<std::pair<ValueId, bool>> images_among(const Program::Log& log, const ProgramView& view) const;
@@ -131,12 +138,9 @@ class Prices {
   cost::Fusion here_, there_;
   const cost::KernelPrices& kernels_;
   cost::Affected affected_;
-  struct Known {
-    std::uint32_t time = 0;
-    cost::Cost price = 0;
-  };
   std::vector<Known> known_;  // by computation, in the current program
   std::uint32_t time_ = 1;
+  std::vector<std::pair<ComputationId, cost::Cost>> changed_;  // the prices after the last difference
   WeightGrowth growth_;
   bool counts_as_stored_ = false;
   std::int64_t given_weights_ = 0, given_weights_as_stored_ = 0;  // in the input graph

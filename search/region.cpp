@@ -204,7 +204,7 @@ void transfer(Exploration& solved, const Graph& solved_graph, const Region& regi
     change.before = made.empty() ? cost : made.back().after;
     if (step_prices == StepPrices::each) {
       change.after = change.before + prices.difference(program, change.log);
-      prices.moved();
+      prices.accept();
     } else {
       change.after = change.before + step.difference;
     }
@@ -218,6 +218,7 @@ void transfer(Exploration& solved, const Graph& solved_graph, const Region& regi
     Program::Log all;
     for (const Applied& change : made) all.insert(all.end(), change.log.begin(), change.log.end());
     made.back().after = cost + prices.difference(program, all);
+    prices.accept();
   }
   std::size_t best = 0;  // how many of them to keep
   GraphCost lowest = cost;
@@ -227,7 +228,7 @@ void transfer(Exploration& solved, const Graph& solved_graph, const Region& regi
       lowest = made[i].after;
     }
   for (std::size_t i = made.size(); i-- > best;) program.undo(made[i].log);
-  prices.moved();
+  if (best < made.size()) prices.moved();
   cost = lowest;
   std::move(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(best), std::back_inserter(applied));
 }

@@ -28,8 +28,7 @@ RunChoice::RunChoice(const Graph& graph, Program& program, Prices& prices, Candi
       steps_(program, prices, before, applied),
       options_(options),
       extractor_(program, graph, &opaque) {
-  time_before_ = options_.time_of(graph);
-  time_ = applied_.empty() ? time_before_ : with_charge(options_.time_of(extractor_.graph()), cost());
+  time_ = applied_.empty() ? options_.time_before : with_charge(options_.time_of(extractor_.graph()), cost());
   known_.emplace(program_.hash(), time_);
 }
 
@@ -126,7 +125,7 @@ void RunChoice::take(const Move& move) {
 void RunChoice::take_nothing() {
   Move nothing;
   for (const Applied& change : applied_) nothing.without.insert(change.match.get());
-  nothing.time = time_before_;
+  nothing.time = options_.time_before;
   take(nothing);
 }
 

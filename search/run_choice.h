@@ -17,6 +17,7 @@
 namespace taso::search {
 
 struct RunChoiceOptions {
+  RunTime time_before;                           ///< of the input graph
   std::function<RunTime(const Graph&)> time_of;  ///< called from several threads
   std::size_t most_graphs = 100;                 ///< the most graphs to time, besides the first and the current one
   unsigned jobs = 1;                             ///< graphs timed concurrently; the result does not depend on it
@@ -35,7 +36,6 @@ class RunChoice {
   void run();
 
   GraphCost cost() const { return steps_.cost(); }
-  RunTime time_before() const { return time_before_; }
   RunTime time() const { return without_charge(time_); }
   std::size_t tried() const { return tried_; }
 
@@ -57,7 +57,7 @@ class RunChoice {
   void take_nothing();
   std::vector<Move> moves_that_leave_out(std::size_t most) const;
   std::vector<Move> moves_that_add(std::size_t most);
-  RunPreference preference() const { return {time_before_, noise()}; }
+  RunPreference preference() const { return {options_.time_before, noise()}; }
   std::size_t left() const { return options_.most_graphs - std::min(tried_, options_.most_graphs); }
   cost::Cost noise() const { return prices_.noise(); }
 
@@ -70,7 +70,7 @@ class RunChoice {
   const RunChoiceOptions& options_;
   Extractor extractor_;
   std::unordered_map<ProgramHash, RunTime, HashProgramHash> known_;
-  RunTime time_before_, time_;
+  RunTime time_;
   std::size_t tried_ = 0;
 };
 

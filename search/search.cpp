@@ -69,6 +69,15 @@ constexpr std::size_t least_tried = 100, operators_tried = 12;
 /// The share of a time limit for everything before that choice.
 constexpr double share_before_choice = 0.9;
 
+/// The run time of the input graph; nothing if it cannot be predicted.
+std::optional<RunTime> time_of_input(const Graph& graph, cost::Layout layout, const SearchOptions& options) {
+  try {
+    return options.time_of_run ? std::optional(options.time_of_run(graph, layout)) : std::nullopt;
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
 class Search {
  public:
   Search(const Graph& graph, const std::vector<rules::Rule>& rules, const cost::KernelPrices& kernels,
@@ -81,7 +90,7 @@ class Search {
         watch_(watch),
         program_(store_, graph),
         rules_(usable_rules(program_, rules, options.direct_rules)),
-        layout_(options.layout ? *options.layout : cost::best_plan(graph, kernels, options.sizes).layout),
+        layout_(options.layout ? *options.layout : cost::best_layout(graph, kernels, options.sizes, options.jobs)),
         growth_(growth_of(program_, kernels, options)),
         prices_(program_, kernels, {options.sizes, layout_}, growth_),
         candidates_(program_, rules_.all, prices_, [this] { return should_end(); }) {
@@ -89,6 +98,7 @@ class Search {
     before_ = cost_ = prices_.total();
     is_one_ = options_.piece == 0 || pieces_of(program_, options_.piece).size() <= 3;
     is_large_ = options_.piece > 0 && cost_.operators > options_.most_operators;
+    if (!is_large_) run_before_ = time_of_input(graph_, layout_, options_);
     if (chooses_by_run()) share_of_time_ = share_before_choice;
     descends_ = !is_large_ && (!is_one_ || rules_.all.size() > rules_.deep.size());
     if (descends_) candidates_.leave_alone({});  // otherwise the only region has them all
@@ -138,7 +148,7 @@ class Search {
     return cuts;
   }
 
-  bool chooses_by_run() const { return options_.time_of_run && !is_large_; }
+  bool chooses_by_run() const { return run_before_.has_value(); }
 
   /// The search of a region, shared by all regions with the same key.
   struct Task {
@@ -318,6 +328,7 @@ class Search {
     share_of_time_ = 1;
     if (!descends_) candidates_.leave_alone({});
     RunChoiceOptions choosing;
+    choosing.time_before = *run_before_;
     choosing.time_of = [this](const Graph& graph) { return options_.time_of_run(graph, layout_); };
     choosing.most_graphs = least_tried + operators_tried * expanded_ /
                                              static_cast<std::size_t>(std::max<std::int64_t>(cost_.operators, 1));
@@ -326,7 +337,7 @@ class Search {
     RunChoice choice(graph_, program_, prices_, candidates_, before_, applied_, opaque_, choosing);
     choice.run();
     cost_ = choice.cost();
-    result.run_before = choice.time_before();
+    result.run_before = *run_before_;
     result.run_after = choice.time();
     result.counts.tried = choice.tried();
   }
@@ -413,6 +424,7 @@ class Search {
   std::size_t expanded_ = 0, explored_ = 0;  // in total; in regions
   bool is_one_ = false;                      // too small to be cut into pieces
   bool is_large_ = false;                    // searched in pieces only, each once
+  std::optional<RunTime> run_before_;        // of the input graph, if the last choice is by run time
   double share_of_time_ = 1;                 // of the time limit, for the current stage
   bool descends_ = false;                    // takes steps in the whole graph
 };
@@ -439,8 +451,9 @@ void reprice(SearchResult& found, const Graph& graph, const cost::KernelPrices& 
     found.steps[i].cost_before = found.cost_after;
     found.steps[i].cost_after = found.cost_after = cost::plan(found.way[i], prices, {options.sizes, found.layout}).cost;
   }
-  if (!options.time_of_run) return;
-  found.run_before = options.time_of_run(graph, found.layout);
+  const std::optional<RunTime> time = time_of_input(graph, found.layout, options);
+  if (!time) return;
+  found.run_before = *time;
   found.run_after = found.steps.empty() ? found.run_before : options.time_of_run(found.graph, found.layout);
 }
 

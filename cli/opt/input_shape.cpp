@@ -120,9 +120,9 @@ void infer_outputs(onnx::Model& model) {
   require_matching_reshapes(imported.graph);
   for (auto& output : *model.mutable_proto().mutable_graph()->mutable_output()) {
     ShapeProto* shape = shape_in(output);
-    const auto fact = imported.facts.find(output.name());
-    if (shape == nullptr || fact == imported.facts.end() || !fact->second.type.shape) continue;
-    const Shape& inferred = *fact->second.type.shape;
+    const auto value = imported.values.find(output.name());
+    if (shape == nullptr || value == imported.values.end() || !value->second.type().shape) continue;
+    const Shape& inferred = value->second.shape();
     if (inferred.size() != static_cast<std::size_t>(shape->dim_size())) continue;
     for (int i = 0; i < shape->dim_size(); ++i) {
       auto& dim = *shape->mutable_dim(i);

@@ -140,8 +140,7 @@ void describe_in(onnx::Model& model, const std::optional<SearchSummary>& search,
 }
 
 /// From the first clean-up to a checked and certified model.
-Certified rewritten(const Task& task, rules::RewriteCertificate certificate, std::optional<Coverage>& coverage,
-                    const Spoil& spoil) {
+Candidate rewritten(const Task& task, std::optional<Coverage>& coverage) {
   const OptOptions& options = task.options;
   Candidate candidate = with_file_name(options.input, [&] {
     task.phases.begin("clean-up", "cleaning up");
@@ -160,7 +159,7 @@ Certified rewritten(const Task& task, rules::RewriteCertificate certificate, std
     // From here on a result exists: an interrupt does not discard it.
     return check(task, std::move(found));
   });
-  return certify(task, std::move(certificate), std::move(candidate), spoil);
+  return certify(task, std::move(candidate));
 }
 
 void conclude(const OptOptions& options, const Summary& summary, Console& console) {
@@ -202,25 +201,25 @@ ExitCode optimise(const OptOptions& options, Console& console, std::unique_ptr<g
   }
 
   pricing::Pricing pricing(options.pricing, gpu_for(options, std::move(gpu), console), measuring_on(console));
-  Task task{model, options, checking, checking.shapes, rules, pricing, console, phases};
+  Task task{model, options, checking, checking.shapes, rules, pricing, console, phases, certificate, spoil};
   for (const auto& [name, data] : checking.data) task.shapes[name] = data.extents();
-  Certified certified = rewritten(task, std::move(certificate), summary.coverage, spoil);
+  Candidate result = rewritten(task, summary.coverage);
 
   phases.begin("save", options.dry_run ? "finishing" : fmt::format("writing {}", options.output.string()));
-  describe_in(model, certified.candidate.search, is_certified);
+  describe_in(model, result.search, is_certified);
   try {
     model.validate();
   } catch (const InputError& error) {
     throw InternalError(fmt::format("the new model is invalid: {}", error.what()));
   }
   summary.after = count_model(model);
-  summary.before.figures = certified.before;
-  summary.after.figures = certified.after;
-  summary.assumed = std::move(certified.assumed);
-  summary.passes = std::move(certified.candidate.passes);
-  summary.search = std::move(certified.candidate.search);
-  summary.confirmed = certified.candidate.confirmed;
-  summary.check = std::move(certified.candidate.check);
+  summary.before.figures = result.draft->before;
+  summary.after.figures = result.draft->after;
+  summary.assumed = std::move(result.draft->assumed);
+  summary.passes = std::move(result.passes);
+  summary.search = std::move(result.search);
+  summary.confirmed = result.confirmed;
+  summary.check = std::move(result.check);
   summary.prices = pricing.source();
   summary.measured = pricing.measured();
   summary.measuring = pricing.measuring();
@@ -229,7 +228,7 @@ ExitCode optimise(const OptOptions& options, Console& console, std::unique_ptr<g
     if (!is_standard_stream(options.output)) remove_certificate(options.output);  // belongs to the replaced model
     summary.after.bytes = save(model, options);
     summary.written = true;
-    if (is_certified) summary.certificate = write_certificate(std::move(certified.certificate), options);
+    if (is_certified) summary.certificate = write_certificate(std::move(result.draft->certificate), options);
   }
   phases.end();
   summary.seconds = phases.seconds();

@@ -12,6 +12,7 @@
 #include "cli/console/option_values.h"
 #include "onnx/check/compare.h"
 #include "onnx/cleanup/cleanup.h"
+#include "ops/support/threads.h"
 
 namespace taso::cli {
 namespace {
@@ -217,6 +218,7 @@ void resolve(const Raw& raw, OptOptions& options) {
   if (!raw.atol.empty()) options.atol = number_from_zero("--atol", raw.atol);
   if (!raw.seed.empty()) options.seed = whole_number("--seed", raw.seed, large);
   if (!raw.jobs.empty()) options.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
+  options.pricing.threads = thread_count(options.jobs);
   if (!raw.fold_limit.empty())
     options.fold_limit = static_cast<std::size_t>(whole_number("--fold-limit", raw.fold_limit, std::size_t{1} << 40));
   for (const auto& text : raw.test_shapes) options.test_shapes.push_back(parse_input_shape(text));

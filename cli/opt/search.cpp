@@ -69,22 +69,28 @@ void count_applied(const std::vector<rules::RewriteStep>& steps, SearchSummary& 
 /// The model's names of the values that the steps mention; if a value has several, the first in order.
 std::vector<std::pair<rules::ValueNumber, std::string>> names_of(const onnx::Imported& imported,
                                                                  const std::vector<rules::RewriteStep>& steps) {
-  std::set<rules::ValueNumber> mentioned;
-  for (const rules::RewriteStep& step : steps) {
-    for (const auto& [input, value] : step.inputs) mentioned.insert(value);
-    mentioned.insert(step.replaced.begin(), step.replaced.end());
-  }
   std::unordered_map<Value, rules::ValueNumber, HashValue> numbers;
   for (const Node* node : imported.graph.nodes())
     for (std::size_t i = 0; i < node->outputs().size(); ++i) numbers.emplace(node->output(i), numbers.size());
-  std::map<rules::ValueNumber, std::string> names;
+  std::vector<bool> is_mentioned(numbers.size(), false);
+  const auto mention = [&](rules::ValueNumber value) {
+    if (value < is_mentioned.size()) is_mentioned[value] = true;  // others are made by steps
+  };
+  for (const rules::RewriteStep& step : steps) {
+    for (const auto& [input, value] : step.inputs) mention(value);
+    for (const rules::ValueNumber value : step.replaced) mention(value);
+  }
+  std::vector<const std::string*> first(numbers.size(), nullptr);
   for (const auto& [name, value] : imported.values) {
     const auto number = numbers.find(value);
-    if (number == numbers.end() || !mentioned.contains(number->second)) continue;
-    const auto [known, fresh] = names.emplace(number->second, name);
-    if (!fresh && name < known->second) known->second = name;
+    if (number == numbers.end() || !is_mentioned[number->second]) continue;
+    const std::string*& known = first[number->second];
+    if (known == nullptr || name < *known) known = &name;
   }
-  return {names.begin(), names.end()};
+  std::vector<std::pair<rules::ValueNumber, std::string>> names;
+  for (rules::ValueNumber number = 0; number < first.size(); ++number)
+    if (first[number] != nullptr) names.emplace_back(number, *first[number]);
+  return names;
 }
 
 /// Named dimensions that several inputs share, and those inputs: ONNX defines them as equal, and rewrites rely on it.
@@ -142,7 +148,7 @@ AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const
   return admitted;
 }
 
-/// The simulated run time of a graph; empty if it cannot be predicted.
+/// The simulated run time of a graph; empty if another objective decides.
 std::function<search::RunTime(const Graph&, cost::Layout)> time_of_run(const Graph& graph,
                                                                        const cost::DimensionSizes& sizes,
                                                                        const OptOptions& options,
@@ -163,19 +169,13 @@ std::function<search::RunTime(const Graph&, cost::Layout)> time_of_run(const Gra
         gpu::look_ahead(view, one, cost::plan(view, prices), prices.precision(), pricing.lanes());
     return search::RunTime{outlook.cost, outlook.sequential};
   };
-  auto time = [&pricing, given, compute](const Graph& one, cost::Layout layout) {
+  return [&pricing, given, compute](const Graph& one, cost::Layout layout) {
     if (one.outputs != given->outputs) return compute(one, layout);
     const std::lock_guard lock(given->guard);
     const std::pair key(pricing.measured(), layout);
     const auto found = given->times.find(key);
     return found != given->times.end() ? found->second : given->times.emplace(key, compute(one, layout)).first->second;
   };
-  try {
-    time(graph, cost::Layout::channels_first);
-  } catch (const InputError&) {
-    return {};
-  }
-  return time;
 }
 
 }  // namespace

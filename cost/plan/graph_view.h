@@ -2,6 +2,7 @@
 // below), and so has the graph that a search changes in place: the same code prices both.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -27,6 +28,8 @@ constexpr std::size_t place(PlanValue value) { return static_cast<std::size_t>(v
 
 /// Image layout of a whole plan: NCHW (channels_first) or NHWC (channels_last).
 enum class Layout : std::uint8_t { channels_first, channels_last };
+/// Of two layouts with the same cost, the first is chosen.
+inline constexpr std::array layouts{Layout::channels_first, Layout::channels_last};
 
 class GraphView {
  public:

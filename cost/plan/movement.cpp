@@ -27,20 +27,19 @@ std::int64_t extent(const GraphView& view, PlanValue value, std::int64_t axis) {
   return (*view.extents(value))[static_cast<std::size_t>(axis)];
 }
 
-/// The axes, innermost first.
-std::vector<std::size_t> axes_of(std::size_t rank, Layout layout) {
-  std::vector<std::size_t> axes;
-  if (layout == Layout::channels_last && rank > 1) axes.push_back(1);
-  for (std::size_t axis = rank; axis-- > 0;)
-    if (layout == Layout::channels_first || axis != 1) axes.push_back(axis);
-  return axes;
+/// The axis with `inner` axes inside it. In NHWC the channels, axis 1, are innermost.
+std::size_t axis_outside(std::size_t inner, std::size_t rank, Layout layout) {
+  if (layout == Layout::channels_first || rank < 2) return rank - 1 - inner;
+  if (inner == 0) return 1;
+  return inner + 1 < rank ? rank - inner : 0;
 }
 
 /// Whether there are no gaps between elements; with `apart`, gaps between examples are allowed.
 bool is_packed_but_examples(const Extents& extents, const Strides& strides, Layout layout, bool apart) {
   if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return true;  // an empty tensor
   std::int64_t expected = 1;
-  for (const std::size_t axis : axes_of(extents.size(), layout)) {
+  for (std::size_t inner = 0; inner < extents.size(); ++inner) {
+    const std::size_t axis = axis_outside(inner, extents.size(), layout);
     if (extents[axis] == 1) continue;
     if (strides[axis] != expected && !(apart && axis == 0)) return false;
     expected = strides[axis] * extents[axis];
@@ -58,7 +57,8 @@ bool is_part_of_channels(const Extents& extents, const Strides& strides) {
   if (extents.size() < 3 || extents[1] % channels_at_once != 0) return false;
   if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return false;
   std::int64_t expected = 0;  // of the next outer axis; 0: any
-  for (const std::size_t axis : axes_of(extents.size(), Layout::channels_last)) {
+  for (std::size_t inner = 0; inner < extents.size(); ++inner) {
+    const std::size_t axis = axis_outside(inner, extents.size(), Layout::channels_last);
     if (extents[axis] == 1 || axis == 0) continue;
     if (axis == 1) {
       if (strides[axis] != 1) return false;
@@ -82,7 +82,7 @@ Layout layout_of(const GraphView& view, PlanValue value) {
 /// Whether the innermost axis is dense. Readers of rows accept rows that begin anywhere.
 bool has_dense_rows(const Extents& extents, const Strides& strides, Layout layout) {
   if (extents.empty()) return true;
-  const std::size_t axis = axes_of(extents.size(), layout).front();
+  const std::size_t axis = axis_outside(0, extents.size(), layout);
   return extents[axis] == 1 || strides[axis] == 1;
 }
 
@@ -237,7 +237,8 @@ std::optional<Role> role_of_kernel(const GraphView& view, PlanNode node) {
 Strides packed(const Extents& extents, Layout layout) {
   Strides strides(extents.size(), 1);
   std::int64_t next = 1;
-  for (const std::size_t axis : axes_of(extents.size(), layout)) {
+  for (std::size_t inner = 0; inner < extents.size(); ++inner) {
+    const std::size_t axis = axis_outside(inner, extents.size(), layout);
     strides[axis] = next;
     next *= std::max<std::int64_t>(extents[axis], 1);
   }

@@ -1,6 +1,7 @@
 #include "cost/plan/plan.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 
 #include "cost/plan/movement.h"
 #include "ops/core/error.h"
+#include "ops/support/threads.h"
 
 namespace taso::cost {
 namespace {
@@ -58,45 +60,35 @@ std::optional<Storage> next_storage(const WholeGraph& view, PlanValue value) {
   return next;
 }
 
+/// Whether the kernel only copies a value into the other layout.
+bool is_conversion(const Kernel& kernel) { return kernel.nodes.empty(); }
+
 class Planner {
  public:
-  Planner(const WholeGraph& view, const KernelPrices& prices) : view_(view), fusion_(view), prices_(prices) {}
+  Planner(const WholeGraph& view, const KernelPrices& prices) : view_(view), prices_(prices) {}
 
   Plan make() {
     plan_.layout = view_.layout();
-    choose_kernels();
-    add_conversions();
+    price_kernels();
     order_steps();
     place_values();
     return std::move(plan_);
   }
 
  private:
-  void choose_kernels() {
-    std::vector<bool> taken(view_.nodes(), false);
-    for (std::uint32_t i = 0; i < view_.nodes(); ++i) {
-      if (taken[i]) continue;
-      const PlanNode leader = fusion_.leader(PlanNode{i});
-      if (leader == no_plan_node) continue;
-      Plan::Step step{fusion_.kernel(leader), 0, 0};
-      const PriceTwice price = prices_.price_twice(view_, step.kernel);
-      step.price = price.first;
-      step.price_again = price.again;
-      std::sort(step.kernel.nodes.begin(), step.kernel.nodes.end());
-      for (const PlanNode node : step.kernel.nodes) {
-        check(!taken[place(node)], "each node is in one kernel");
-        taken[place(node)] = true;
+  void price_kernels() {
+    std::vector<Kernel> kernels = kernels_of(view_);
+    plan_.steps.reserve(kernels.size());
+    for (Kernel& kernel : kernels) {
+      Plan::Step step{std::move(kernel), 0, 0};
+      if (is_conversion(step.kernel)) {
+        step.price = step.price_again = prices_.price(view_, step.kernel);
+      } else {
+        const PriceTwice price = prices_.price_twice(view_, step.kernel);
+        step.price = price.first;
+        step.price_again = price.again;
       }
-      plan_.cost += step.price;
-      plan_.steps.push_back(std::move(step));
-    }
-  }
-
-  void add_conversions() {
-    for (std::uint32_t i = 0; i < view_.values(); ++i) {
-      if (!is_converted(view_, PlanValue{i})) continue;
-      Plan::Step step{fusion_.conversion(PlanValue{i}), 0, 0};
-      step.price = step.price_again = prices_.price(view_, step.kernel);
+      std::sort(step.kernel.nodes.begin(), step.kernel.nodes.end());
       plan_.cost += step.price;
       plan_.steps.push_back(std::move(step));
     }
@@ -109,13 +101,13 @@ class Planner {
     std::vector<std::size_t> done(view_.nodes());  // when a node is done; inputs are done before the first step
     for (std::uint32_t i = 0; i < view_.nodes(); ++i) done[i] = view_.is_free(PlanNode{i}) ? 0 : i + 1;
     for (const Plan::Step& step : plan_.steps) {
-      if (step.kernel.nodes.empty()) continue;
+      if (is_conversion(step.kernel)) continue;
       const bool splits = role_of(view_, step.kernel.main) == Role::split;
       const std::size_t at = place(splits ? step.kernel.main : step.kernel.nodes.back()) + 1;
       for (const PlanNode node : step.kernel.nodes) done[place(node)] = at;
     }
     const auto key = [&](const Plan::Step& step) {
-      return std::tuple(done[place(step.kernel.main)], step.kernel.nodes.empty(), place(step.kernel.main));
+      return std::tuple(done[place(step.kernel.main)], is_conversion(step.kernel), place(step.kernel.main));
     };
     std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                      [&](const Plan::Step& a, const Plan::Step& b) { return key(a) < key(b); });
@@ -148,7 +140,7 @@ class Planner {
     const std::size_t last = plan_.steps.empty() ? 0 : plan_.steps.size() - 1;
     for (std::size_t step = 0; step < plan_.steps.size(); ++step) {
       const Kernel& kernel = plan_.steps[step].kernel;
-      if (kernel.nodes.empty()) {
+      if (is_conversion(kernel)) {
         touch(kernel.read[0], step);
         touch_copy(kernel.read[0], step);
         continue;
@@ -201,7 +193,6 @@ class Planner {
   }
 
   const WholeGraph& view_;
-  Fusion fusion_;
   const KernelPrices& prices_;
   Plan plan_;
   std::vector<std::optional<Storage>> storages_ = std::vector<std::optional<Storage>>(view_.values());
@@ -218,6 +209,25 @@ Storage storage_of(const WholeGraph& view, PlanValue value) {
   return storage;
 }
 
+std::vector<Kernel> kernels_of(const WholeGraph& view) {
+  const Fusion fusion(view);
+  std::vector<Kernel> kernels;
+  std::vector<bool> taken(view.nodes(), false);
+  for (std::uint32_t i = 0; i < view.nodes(); ++i) {
+    if (taken[i]) continue;
+    const PlanNode leader = fusion.leader(PlanNode{i});
+    if (leader == no_plan_node) continue;
+    kernels.push_back(fusion.kernel(leader));
+    for (const PlanNode node : kernels.back().nodes) {
+      check(!taken[place(node)], "each node is in one kernel");
+      taken[place(node)] = true;
+    }
+  }
+  for (std::uint32_t i = 0; i < view.values(); ++i)
+    if (is_converted(view, PlanValue{i})) kernels.push_back(fusion.conversion(PlanValue{i}));
+  return kernels;
+}
+
 Plan plan(const WholeGraph& view, const KernelPrices& prices) { return Planner(view, prices).make(); }
 
 Plan plan(const Graph& graph, const KernelPrices& prices, const PlanOptions& options) {
@@ -229,6 +239,16 @@ Plan best_plan(const Graph& graph, const KernelPrices& prices, const DimensionSi
   Plan last = plan(graph, prices, {sizes, Layout::channels_last});
   if (last.cost < first.cost) return last;
   return first;
+}
+
+Layout best_layout(const Graph& graph, const KernelPrices& prices, const DimensionSizes& sizes, unsigned threads) {
+  std::array<Cost, layouts.size()> costs{};
+  parallel_for(threads, std::ssize(layouts), [&](std::int64_t task) {
+    const auto i = static_cast<std::size_t>(task);
+    const WholeGraph view(graph, sizes, layouts[i]);
+    for (const Kernel& kernel : kernels_of(view)) costs[i] += prices.price(view, kernel);
+  });
+  return costs[1] < costs[0] ? layouts[1] : layouts[0];
 }
 
 std::string text_of(const Plan& plan, const WholeGraph& view) {

@@ -41,11 +41,18 @@ struct Storage {
 };
 Storage storage_of(const WholeGraph& view, PlanValue value);
 
+/// The kernels of a plan, which do not depend on prices: those that compute, then those that convert a value to the other
+/// layout.
+std::vector<Kernel> kernels_of(const WholeGraph& view);
+
 /// The plan numbers nodes and values as the view does.
 Plan plan(const WholeGraph& view, const KernelPrices& prices);
 Plan plan(const Graph& graph, const KernelPrices& prices, const PlanOptions& options = {});
 /// The cheaper of the plans in both layouts.
 Plan best_plan(const Graph& graph, const KernelPrices& prices, const DimensionSizes& sizes = {});
+/// The layout of that plan, found without planning memory.
+Layout best_layout(const Graph& graph, const KernelPrices& prices, const DimensionSizes& sizes = {},
+                   unsigned threads = 1);
 
 /// One line per kernel, for people and tests: price, kind, operators.
 std::string text_of(const Plan& plan, const WholeGraph& view);

@@ -1,7 +1,6 @@
 #include "cost/pricing/call.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,6 +21,10 @@ class CallMaker {
   CallMaker(const GraphView& view, const Kernel& kernel, Precision precision)
       : view_(view), kernel_(kernel), precision_(precision), members_(kernel.nodes), bias_(added_bias(view, kernel)) {
     std::sort(members_.begin(), members_.end());
+    placed_.read.reserve(kernel.read.size());
+    placed_.call.read.reserve(kernel.read.size());
+    placed_.written.reserve(kernel.written.size());
+    placed_.call.written.reserve(kernel.written.size());
   }
 
   PlacedCall make() {
@@ -145,10 +148,15 @@ class CallMaker {
     for (const PlanValue value : kernel_.written) visit(view_.producer(value), order);
     Call& call = placed_.call;
     auto next = static_cast<std::uint32_t>(call.read.size());
-    std::unordered_map<PlanNode, std::uint32_t> first_result;
+    std::vector<std::uint32_t> first_results(members_.size());
+    const auto first_result = [&](PlanNode node) -> std::uint32_t& {
+      const auto found = std::lower_bound(members_.begin(), members_.end(), node);
+      return first_results[static_cast<std::size_t>(found - members_.begin())];
+    };
+    call.steps.reserve(order.size());
     for (const PlanNode node : order) {
       if (bias_ && node == bias_->add) {
-        first_result.emplace(node, first_result.at(kernel_.main));
+        first_result(node) = first_result(kernel_.main);
         continue;
       }
       if (node == kernel_.main) call.main = call.steps.size();
@@ -161,19 +169,19 @@ class CallMaker {
           step.operands.push_back(read(node, value));
           continue;
         }
-        std::uint32_t number = first_result.at(producer);
+        std::uint32_t number = first_result(producer);
         for (std::size_t j = 0; view_.result(producer, j) != value; ++j) ++number;
         step.operands.push_back(number);
       }
       if (bias_ && node == kernel_.main) step.operands.push_back(read(bias_->add, bias_->vector));
-      first_result.emplace(node, next);
+      first_result(node) = next;
       next += static_cast<std::uint32_t>(view_.results(node));
       call.steps.push_back(std::move(step));
     }
     for (const PlanValue value : kernel_.written) {
       write({value, false});
       const PlanNode producer = view_.producer(value);
-      std::uint32_t number = first_result.at(producer);
+      std::uint32_t number = first_result(producer);
       for (std::size_t j = 0; view_.result(producer, j) != value; ++j) ++number;
       call.results.push_back(number);
     }

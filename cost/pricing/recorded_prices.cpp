@@ -173,7 +173,7 @@ RecordedPrices::Found RecordedPrices::look_up(const Call& call) const {
 void RecordedPrices::trust(const GraphView& view, const Kernel& kernel) {
   if (!may_have_price(view, kernel)) return;
   const Call call = call_of(view, kernel, precision_).call;
-  look_up(call);
+  if (look_up(call).is_trusted) return;
   const std::unique_lock lock(mutex_);
   const auto [first, last] = known_.equal_range(hash_of(call));
   for (auto one = first; one != last; ++one)

@@ -1,7 +1,5 @@
 #include "cost/pricing/residence.h"
 
-#include <set>
-
 #include "cost/plan/plan.h"
 #include "cost/pricing/h200.h"
 
@@ -9,11 +7,12 @@ namespace taso::cost {
 
 double weight_bytes_of(const Graph& graph, const DimensionSizes& sizes, Precision precision) {
   const WholeGraph view(graph, sizes, Layout::channels_first);
-  std::set<PlanValue> seen;
+  std::vector<bool> seen(view.values(), false);
   double bytes = 0;
-  for (const Plan::Step& step : plan(view, LaunchCount()).steps) {
-    for (const PlanValue value : step.kernel.read) {
-      if (value == no_plan_value || !view.is_weight(value) || !seen.insert(value).second) continue;
+  for (const Kernel& kernel : kernels_of(view)) {
+    for (const PlanValue value : kernel.read) {
+      if (value == no_plan_value || !view.is_weight(value) || seen[place(value)]) continue;
+      seen[place(value)] = true;
       const ElementType element = view.element(value);
       const double share = stored(element, precision) == element ? 1.0 : 0.5;
       bytes += bytes_of(view, value) * share;

@@ -168,17 +168,23 @@ class Comparison {
   }
 
   CheckResult run_whole() {
-    SharedImport shared;
-    const Imported before = import_model(before_, &shared);
-    const Imported after = import_edited(shared);
-    sides_.set_defaults(before.defaults);
+    Graph before, after;
+    {
+      // The tables of names of a large model take much memory: only the graphs stay while they run.
+      SharedImport shared;
+      Imported imported = import_model(before_, &shared);
+      sides_.set_defaults(imported.defaults);
+      before = std::move(imported.graph);
+      imported = {};
+      after = import_edited(shared).graph;
+    }
     std::vector<Obligation> obligations;
     const auto& outputs = before_.model->graph().output();
     for (int i = 0; i < outputs.size(); ++i) {
       const auto index = static_cast<std::size_t>(i);
-      obligations.push_back({outputs[i].name(), before.graph.outputs[index], after.graph.outputs[index]});
+      obligations.push_back({outputs[i].name(), before.outputs[index], after.outputs[index]});
     }
-    return sides_.compare(shared.pool, before.graph, obligations, CheckResult::Scope::whole);
+    return sides_.compare(before.pool, before, obligations, CheckResult::Scope::whole);
   }
 
   /// Assume and guarantee: untouched nodes compute the same from the same operands, so their results become random
@@ -363,7 +369,7 @@ class Comparison {
   BothSides sides_;
   CheckResult::Scope scope_ = CheckResult::Scope::whole;
   std::unordered_set<const proto::NodeProto*> no_rewiring_;  // nodes of the edited model that are not the original's
-  std::unordered_set<const proto::NodeProto*> opened_;  // nodes of the edited model that regions contain
+  std::unordered_set<const proto::NodeProto*> opened_;       // nodes of the edited model that regions contain
 };
 
 }  // namespace

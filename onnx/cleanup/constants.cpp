@@ -131,10 +131,10 @@ bool worth_folding(const Context& context, const proto::NodeProto& node, MostFlo
   std::size_t results = 0;
   for (const std::string& output : node.output()) {
     if (output.empty()) continue;
-    const auto bytes = bytes_of(context.imported.facts.at(output).type);
+    const Value& value = context.imported.values.at(output);
+    const auto bytes = bytes_of(value.type());
     if (!bytes) return false;
     results += *bytes;
-    const Value& value = context.imported.values.at(output);
     if (most_flops.of(value) > flops_limit && flops_of(value) > flops_limit) return false;
   }
   std::size_t operands = 0;
@@ -175,7 +175,8 @@ void shape_arithmetic(const Context& context) {
       return name.empty() || edit.constant(name) != nullptr;
     });
     if (constant || node.output_size() != 1 || edit.uses(node.output(0)) == 0) return;
-    const auto result = known_contents(context.imported.facts.at(node.output(0)));
+    const auto known = context.imported.facts.find(node.output(0));
+    const auto result = known == context.imported.facts.end() ? std::nullopt : known_contents(known->second);
     if (!result) return;
     context.done.push_back(name_of(node));
     replace_by_constants(edit, node, {*result});

@@ -23,7 +23,9 @@ bool is_idle_dropout(const Context& context, const proto::NodeProto& node) {
   if (!is_default(node, "Dropout") || opset(context, node) < 7 || node.input_size() < 1) return false;
   if (node.output_size() > 1 && !node.output(1).empty() && context.edit.uses(node.output(1)) > 0) return false;
   if (node.input_size() < 3 || node.input(2).empty()) return true;
-  const auto& training = context.imported.facts.at(node.input(2)).constant;
+  const auto known = context.imported.facts.find(node.input(2));
+  if (known == context.imported.facts.end()) return false;
+  const auto& training = known->second.constant;
   return training && training->size() == 1 && training->doubles().front() == 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -12,16 +13,17 @@
 namespace taso::onnx {
 namespace {
 
-void collect_names(const proto::GraphProto& graph, std::unordered_set<std::string>& names) {
-  for (const auto& input : graph.input()) names.insert(input.name());
-  for (const auto& output : graph.output()) names.insert(output.name());
-  for (const auto& tensor : graph.initializer()) names.insert(tensor.name());
-  for (const auto& tensor : graph.sparse_initializer()) names.insert(tensor.values().name());
-  for (const auto& info : graph.value_info()) names.insert(info.name());  // a new value must not inherit an old type
+template <class Names>
+void collect_names(const proto::GraphProto& graph, Names& names) {
+  for (const auto& input : graph.input()) names.try_emplace(input.name());
+  for (const auto& output : graph.output()) names.try_emplace(output.name());
+  for (const auto& tensor : graph.initializer()) names.try_emplace(tensor.name());
+  for (const auto& tensor : graph.sparse_initializer()) names.try_emplace(tensor.values().name());
+  for (const auto& info : graph.value_info()) names.try_emplace(info.name());  // a new value must not inherit its type
   for (const auto& node : graph.node()) {
-    names.insert(node.name());
-    names.insert(node.input().begin(), node.input().end());
-    names.insert(node.output().begin(), node.output().end());
+    names.try_emplace(node.name());
+    for (const std::string& input : node.input()) names.try_emplace(input);
+    for (const std::string& output : node.output()) names.try_emplace(output);
     for (const auto& attribute : node.attribute()) {
       if (attribute.has_g()) collect_names(attribute.g(), names);
       for (const auto& inner : attribute.graphs()) collect_names(inner, names);
@@ -41,6 +43,14 @@ void keep_if(google::protobuf::RepeatedPtrField<Item>& items, Keep&& keep) {
   for (int i = 0; i < items.size(); ++i)
     if (keep(items[i])) items.SwapElements(kept++, i);
   items.DeleteSubrange(kept, items.size() - kept);
+}
+
+/// Takes the items out of a list of a message, so that none is copied.
+template <class Item>
+std::vector<std::unique_ptr<Item>> taken_from(google::protobuf::RepeatedPtrField<Item>& list) {
+  std::vector<std::unique_ptr<Item>> items(static_cast<std::size_t>(list.size()));
+  for (std::size_t i = items.size(); i-- > 0;) items[i].reset(list.ReleaseLast());
+  return items;
 }
 
 void rename_captured(proto::GraphProto& graph, const std::string& from, const std::string& to);
@@ -111,19 +121,17 @@ GraphEdit::GraphEdit(const Model& model) : proto_(&model.proto()), folder_(model
   const auto nodes = static_cast<std::size_t>(graph.node_size());
   const auto weights = static_cast<std::size_t>(graph.initializer_size());
   names_.reserve(2 * nodes + weights);
-  uses_.reserve(nodes + weights);
   slot_by_node_.reserve(nodes);
-  slot_by_output_.reserve(nodes);
-  weight_by_name_.reserve(weights);
   collect_names(graph, names_);
-  for (const auto& input : graph.input()) graph_inputs_.insert(input.name());
-  for (const auto& output : graph.output()) graph_outputs_.insert(output.name());
+  for (const auto& input : graph.input()) names_[input.name()].is_input = true;
+  for (const auto& output : graph.output()) names_[output.name()].is_output = true;
   for (const auto& annotation : graph.quantization_annotation()) {
-    pinned_.insert(annotation.tensor_name());
-    for (const auto& entry : annotation.quant_parameter_tensor_names()) pinned_.insert(entry.value());
+    names_[annotation.tensor_name()].is_pinned = true;
+    for (const auto& entry : annotation.quant_parameter_tensor_names()) names_[entry.value()].is_pinned = true;
   }
+  weights_.reserve(weights);
   for (const auto& tensor : graph.initializer()) {
-    weight_by_name_.emplace(tensor.name(), weights_.size());
+    if (Name& name = names_[tensor.name()]; name.weight == none) name.weight = weights_.size();
     weights_.push_back({&tensor, nullptr});
   }
   slots_.reserve(static_cast<std::size_t>(graph.node_size()));
@@ -135,24 +143,29 @@ GraphEdit::GraphEdit(const Model& model) : proto_(&model.proto()), folder_(model
 
 GraphEdit::~GraphEdit() = default;
 
+const GraphEdit::Name& GraphEdit::find(const std::string& name) const {
+  static const Name unknown;
+  const auto found = names_.find(name);
+  return found == names_.end() ? unknown : found->second;
+}
+
 void GraphEdit::link(std::size_t slot) {
   const proto::NodeProto& node = *slots_[slot].node;
   slot_by_node_.emplace(&node, slot);
   for (const std::string& output : node.output())
-    if (!output.empty()) slot_by_output_[output] = slot;
+    if (!output.empty()) names_[output].producer = slot;
   for (const std::string& input : node.input())
-    if (!input.empty()) uses_[input].push_back(slot);
-  for (const std::string& name : captured_names(node)) uses_[name].push_back(slot);
+    if (!input.empty()) names_[input].uses.push_back(slot);
+  for (const std::string& name : captured_names(node)) names_[name].uses.push_back(slot);
 }
 
 void GraphEdit::unlink(std::size_t slot) {
   const proto::NodeProto& node = *slots_[slot].node;
   for (const std::string& output : node.output())
-    if (const auto found = slot_by_output_.find(output); found != slot_by_output_.end() && found->second == slot)
-      slot_by_output_.erase(found);
+    if (!output.empty() && names_[output].producer == slot) names_[output].producer = none;
   const auto drop = [&](const std::string& name) {
     if (name.empty()) return;
-    auto& slots = uses_[name];
+    auto& slots = names_[name].uses;
     slots.erase(std::find(slots.begin(), slots.end(), slot));
   };
   for (const std::string& input : node.input()) drop(input);
@@ -166,19 +179,20 @@ std::size_t GraphEdit::slot_of(const proto::NodeProto& node) const {
 }
 
 const proto::NodeProto* GraphEdit::producer(const std::string& name) const {
-  const auto found = slot_by_output_.find(name);
-  return found == slot_by_output_.end() ? nullptr : slots_[found->second].node;
+  const std::size_t slot = find(name).producer;
+  return slot == none ? nullptr : slots_[slot].node;
 }
 
 const proto::TensorProto* GraphEdit::initializer(const std::string& name) const {
-  const auto found = weight_by_name_.find(name);
-  return found == weight_by_name_.end() ? nullptr : weights_[found->second].tensor;
+  const std::size_t weight = find(name).weight;
+  return weight == none ? nullptr : weights_[weight].tensor;
 }
 
 const proto::TensorProto* GraphEdit::constant(const std::string& name) const {
-  if (const proto::TensorProto* tensor = initializer(name))
-    return is_graph_input(name) && model().ir_version() >= 4 ? nullptr : tensor;
-  const proto::NodeProto* node = producer(name);
+  const Name& found = find(name);
+  if (found.weight != none)
+    return found.is_input && model().ir_version() >= 4 ? nullptr : weights_[found.weight].tensor;
+  const proto::NodeProto* node = found.producer == none ? nullptr : slots_[found.producer].node;
   if (node == nullptr || node->op_type() != "Constant" || !is_default_domain(node->domain())) return nullptr;
   if (opset_of(model(), *node) == 0) return nullptr;
   for (const auto& attribute : node->attribute())
@@ -186,15 +200,8 @@ const proto::TensorProto* GraphEdit::constant(const std::string& name) const {
   return nullptr;
 }
 
-std::size_t GraphEdit::uses(const std::string& name) const {
-  const auto found = uses_.find(name);
-  return (found == uses_.end() ? 0 : found->second.size()) + (is_graph_output(name) ? 1 : 0) + pinned_.count(name);
-}
-
 std::vector<const proto::NodeProto*> GraphEdit::consumers(const std::string& name) const {
-  const auto found = uses_.find(name);
-  if (found == uses_.end()) return {};
-  std::vector<std::size_t> slots = found->second;
+  std::vector<std::size_t> slots = find(name).uses;
   std::sort(slots.begin(), slots.end());
   slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
   std::vector<const proto::NodeProto*> nodes;
@@ -217,12 +224,12 @@ void GraphEdit::remove(const proto::NodeProto& node) {
 }
 
 void GraphEdit::remove_initializer(const std::string& name) {
-  const auto found = weight_by_name_.find(name);
-  check(found != weight_by_name_.end(), "the initializer exists");
-  weights_[found->second].tensor = nullptr;  // an owned tensor stays until the end: views may point to it
-  weight_by_name_.erase(found);
-  if (model().ir_version() < 4) graph_inputs_.erase(name);
-  if (uses(name) > 0 || is_graph_input(name)) changes();
+  Name& found = names_[name];
+  check(found.weight != none, "the initializer exists");
+  weights_[found.weight].tensor = nullptr;  // an owned tensor stays until the end: views may point to it
+  found.weight = none;
+  if (model().ir_version() < 4) found.is_input = false;
+  if (uses(found) > 0 || found.is_input) changes();
   forget(name);
   changed_ = true;
 }
@@ -241,11 +248,10 @@ proto::NodeProto& GraphEdit::begin_modify(const proto::NodeProto& node) {
 
 const proto::NodeProto& GraphEdit::end_modify(proto::NodeProto& node) {
   const std::size_t slot = slot_of(node);
-  names_.insert(node.output().begin(), node.output().end());
   link(slot);
   const auto comes_later = [&](const std::string& name) {
-    const auto found = slot_by_output_.find(name);
-    return found != slot_by_output_.end() && found->second > slot;
+    const std::size_t producer = find(name).producer;
+    return producer != none && producer > slot;
   };
   const auto captured = captured_names(node);
   out_of_order_ = out_of_order_ || std::any_of(node.input().begin(), node.input().end(), comes_later) ||
@@ -254,8 +260,7 @@ const proto::NodeProto& GraphEdit::end_modify(proto::NodeProto& node) {
 }
 
 const proto::NodeProto& GraphEdit::add(std::unique_ptr<proto::NodeProto> node) {
-  names_.insert(node->output().begin(), node->output().end());
-  names_.insert(node->name());
+  names_.try_emplace(node->name());
   slots_.push_back({node.get(), std::move(node)});
   link(slots_.size() - 1);
   out_of_order_ = true;
@@ -264,11 +269,11 @@ const proto::NodeProto& GraphEdit::add(std::unique_ptr<proto::NodeProto> node) {
 }
 
 void GraphEdit::add_constant(const std::string& name, const Array& data) {
-  names_.insert(name);
+  Name& entry = names_[name];
   added_.push_back(name);
   changes();
   // Below IR 4 an initializer must also be an input, and a graph output needs a node that computes it.
-  if (model().ir_version() < 4 || is_graph_output(name)) {
+  if (model().ir_version() < 4 || entry.is_output) {
     auto node = std::make_unique<proto::NodeProto>();
     node->set_op_type("Constant");
     node->add_output(name);
@@ -279,9 +284,9 @@ void GraphEdit::add_constant(const std::string& name, const Array& data) {
     add(std::move(node));
     return;
   }
-  check(!weight_by_name_.contains(name), "a new constant has a new name");
+  check(entry.weight == none, "a new constant has a new name");
   auto tensor = std::make_unique<proto::TensorProto>(write_tensor(data, name));
-  weight_by_name_.emplace(name, weights_.size());
+  entry.weight = weights_.size();
   weights_.push_back({tensor.get(), std::move(tensor)});
 }
 
@@ -313,11 +318,11 @@ void GraphEdit::replace_uses(const std::string& from, const std::string& to) {
 }
 
 std::string GraphEdit::fresh_name(const std::string& base) {
-  if (names_.insert(base).second) return base;
+  if (names_.try_emplace(base).second) return base;
   int& number = last_numbers_[base];  // names never become free again
   std::string name;
   do name = fmt::format("{}_{}", base, ++number);
-  while (!names_.insert(name).second);
+  while (!names_.try_emplace(name).second);
   return name;
 }
 
@@ -332,8 +337,8 @@ std::vector<std::size_t> GraphEdit::order() const {
   std::vector<std::vector<std::size_t>> followers(slots_.size());
   for (const std::size_t slot : alive)
     for (const std::string& output : slots_[slot].node->output())
-      if (const auto users = uses_.find(output); !output.empty() && users != uses_.end())
-        for (const std::size_t user : users->second) {
+      if (!output.empty())
+        for (const std::size_t user : find(output).uses) {
           followers[slot].push_back(user);
           ++waiting[user];
         }
@@ -386,52 +391,60 @@ std::shared_ptr<const Imported> GraphEdit::imported() const {
 ModelView GraphEdit::view() const {
   ModelView view{proto_, folder_, {}, {}, {}};
   for (const auto& input : proto_->graph().input())
-    if (graph_inputs_.contains(input.name())) view.inputs.push_back(&input);
+    if (is_graph_input(input.name())) view.inputs.push_back(&input);
   for (const std::size_t slot : order()) view.nodes.push_back(slots_[slot].node);
   for (const Weight& weight : weights_)
     if (weight.tensor != nullptr) view.initializers.push_back(weight.tensor);
   return view;
 }
 
-Model GraphEdit::commit(std::unique_ptr<GraphEdit> edit, Model model) {
-  check(edit->proto_ == &model.proto(), "an edit is committed to the model that it was made for");
-  if (!edit->changed_) return model;
+/// Applies the edit to the model, or to a copy of it. `take` returns a new node or weight, to be owned by the message.
+template <class Edit, class Take>
+void GraphEdit::apply(Edit& edit, Model& model, const Take& take) {
   auto& graph = *model.mutable_proto().mutable_graph();
-  const auto order = edit->order();
+  const bool declares_types = graph.value_info_size() > 0;
   std::unordered_set<std::string> before;
-  collect_values(graph, before);
+  if (declares_types) collect_values(graph, before);
 
-  std::unordered_map<const proto::NodeProto*, proto::NodeProto*> nodes;
-  while (graph.node_size() > 0) {
-    proto::NodeProto* node = graph.mutable_node()->ReleaseLast();
-    nodes.emplace(node, node);
+  // The first slots and weights are those of the message, in its order.
+  auto nodes = taken_from(*graph.mutable_node());
+  for (const std::size_t slot : edit.order()) {
+    auto& added = edit.slots_[slot].owned;
+    graph.mutable_node()->AddAllocated(added ? take(added) : nodes[slot].release());
   }
-  for (const std::size_t slot : order) {
-    Slot& entry = edit->slots_[slot];
-    graph.mutable_node()->AddAllocated(entry.owned ? entry.owned.release() : nodes.extract(entry.node).mapped());
-  }
-  for (const auto& [key, node] : nodes) delete node;
-
-  std::unordered_map<const proto::TensorProto*, proto::TensorProto*> tensors;
-  while (graph.initializer_size() > 0) {
-    proto::TensorProto* tensor = graph.mutable_initializer()->ReleaseLast();
-    tensors.emplace(tensor, tensor);
-  }
-  for (Weight& weight : edit->weights_) {
+  auto tensors = taken_from(*graph.mutable_initializer());
+  for (std::size_t i = 0; i < edit.weights_.size(); ++i) {
+    auto& weight = edit.weights_[i];
     if (weight.tensor == nullptr) continue;
     if (weight.owned) model.note_new_weight(weight.owned->name());
-    graph.mutable_initializer()->AddAllocated(weight.owned ? weight.owned.release()
-                                                           : tensors.extract(weight.tensor).mapped());
+    graph.mutable_initializer()->AddAllocated(weight.owned ? take(weight.owned) : tensors[i].release());
   }
-  for (const auto& [key, tensor] : tensors) delete tensor;
 
-  keep_if(*graph.mutable_input(), [&](const auto& input) { return edit->graph_inputs_.contains(input.name()); });
+  keep_if(*graph.mutable_input(), [&](const auto& input) { return edit.is_graph_input(input.name()); });
+  if (!declares_types) return;
   // Drop declared types of values that no longer exist.
   std::unordered_set<std::string> after;
   collect_values(graph, after);
   keep_if(*graph.mutable_value_info(),
           [&](const auto& info) { return after.contains(info.name()) || !before.contains(info.name()); });
+}
+
+Model GraphEdit::commit(std::unique_ptr<GraphEdit> edit, Model model) {
+  check(edit->proto_ == &model.proto(), "an edit is committed to the model that it was made for");
+  if (edit->changed_) apply(*edit, model, [](auto& added) { return added.release(); });
   return model;
+}
+
+Model GraphEdit::edited_copy(const Model& model) const {
+  check(proto_ == &model.proto(), "an edit is applied to the model that it was made for");
+  Model copy = model.copy();
+  if (changed_) apply(*this, copy, []<class Item>(const std::unique_ptr<Item>& added) { return new Item(*added); });
+  return copy;
+}
+
+void GraphEdit::forget_imported() const {
+  imported_.reset();
+  forgotten_.clear();
 }
 
 }  // namespace taso::onnx

@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "onnx/import/import.h"
@@ -31,20 +30,20 @@ class GraphEdit {
   /// Calls `visit` for each present node, in its form at that moment; nodes added meanwhile are not visited.
   template <class Visit>
   void for_each_node(Visit&& visit) {
-    for (const proto::NodeProto* node : view().nodes)
-      if (const proto::NodeProto* now = current(*node)) visit(*now);
+    for (const std::size_t slot : order())
+      if (const proto::NodeProto* now = slots_[slot].node) visit(*now);
   }
   bool changed() const { return changed_; }
 
-  bool is_graph_input(const std::string& name) const { return graph_inputs_.contains(name); }
-  bool is_graph_output(const std::string& name) const { return graph_outputs_.contains(name); }
+  bool is_graph_input(const std::string& name) const { return find(name).is_input; }
+  bool is_graph_output(const std::string& name) const { return find(name).is_output; }
   /// Whether the model uses the name outside of nodes, in a quantization annotation: then it must stay.
-  bool is_pinned(const std::string& name) const { return pinned_.contains(name); }
+  bool is_pinned(const std::string& name) const { return find(name).is_pinned; }
   /// The node that computes a value; null if none does.
   const proto::NodeProto* producer(const std::string& name) const;
   const proto::TensorProto* initializer(const std::string& name) const;
   /// How many times a value is used: by operands, by subgraphs that capture it, as a graph output.
-  std::size_t uses(const std::string& name) const;
+  std::size_t uses(const std::string& name) const { return uses(find(name)); }
   /// The nodes that use the value, each once, in order.
   std::vector<const proto::NodeProto*> consumers(const std::string& name) const;
   /// The data of an initializer or Constant node that cannot be overridden; null otherwise.
@@ -77,6 +76,10 @@ class GraphEdit {
 
   /// The edited model. `model` must be the one that this edit was made for, not a copy. The edit is consumed.
   static Model commit(std::unique_ptr<GraphEdit> edit, Model model);
+  /// The same as a copy; the model and the edit stay as they are.
+  Model edited_copy(const Model& model) const;
+  /// Frees the graph that imported() keeps.
+  void forget_imported() const;
 
  private:
   struct Slot {
@@ -87,7 +90,20 @@ class GraphEdit {
     const proto::TensorProto* tensor = nullptr;
     std::unique_ptr<proto::TensorProto> owned;
   };
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  /// What a name stands for at present. One table with everything saves most of the searches by name.
+  struct Name {
+    std::size_t producer = none;    // the slot of the node that computes it
+    std::size_t weight = none;      // the place of the initializer
+    std::vector<std::size_t> uses;  // the slots of the nodes that use it, once per use
+    bool is_input = false, is_output = false;
+    bool is_pinned = false;  // the model uses it outside of nodes
+  };
 
+  const Name& find(const std::string& name) const;
+  static std::size_t uses(const Name& name) {
+    return name.uses.size() + (name.is_output ? 1 : 0) + (name.is_pinned ? 1 : 0);
+  }
   void link(std::size_t slot);
   void unlink(std::size_t slot);
   std::size_t slot_of(const proto::NodeProto& node) const;
@@ -96,6 +112,8 @@ class GraphEdit {
   std::vector<std::size_t> order() const;
   void changes();
   void forget(const std::string& name);
+  template <class Edit, class Take>
+  static void apply(Edit& edit, Model& model, const Take& take);
 
   const proto::ModelProto* proto_;
   std::filesystem::path folder_;
@@ -103,13 +121,8 @@ class GraphEdit {
   std::vector<Weight> weights_;
   std::vector<std::unique_ptr<proto::NodeProto>> discarded_;               // nodes that earlier views may point to
   std::unordered_map<const proto::NodeProto*, std::size_t> slot_by_node_;  // includes earlier forms of a node
-  std::unordered_map<std::string, std::size_t> slot_by_output_;
-  std::unordered_map<std::string, std::size_t> weight_by_name_;
-  std::unordered_map<std::string, std::vector<std::size_t>> uses_;  // name → slots, once per use
-  std::unordered_set<std::string> graph_inputs_, graph_outputs_;
+  std::unordered_map<std::string, Name> names_;        // every name there is or was, also in subgraphs
   std::vector<std::string> added_;                     // constants
-  std::unordered_set<std::string> pinned_;             // names that the model uses outside of nodes
-  std::unordered_set<std::string> names_;              // every name there is or was, also in subgraphs
   std::unordered_map<std::string, int> last_numbers_;  // of fresh names, by what they are made of
   mutable std::shared_ptr<Imported> imported_;         // null if it has to be imported again
   mutable std::vector<std::string> forgotten_;         // names that it has and the model has no longer

@@ -1,5 +1,7 @@
 #include "onnx/import/import.h"
 
+#include <deque>
+
 #include <fmt/format.h>
 
 #include "onnx/import/branches.h"
@@ -18,13 +20,13 @@ namespace {
 
 class TensorWeight final : public Weight {
  public:
-  TensorWeight(const proto::TensorProto& tensor, std::filesystem::path folder)
+  TensorWeight(const proto::TensorProto& tensor, std::shared_ptr<const std::filesystem::path> folder)
       : tensor_(&tensor), folder_(std::move(folder)) {}
-  Array load() const override { return read_tensor(*tensor_, folder_); }
+  Array load() const override { return read_tensor(*tensor_, *folder_); }
 
  private:
   const proto::TensorProto* tensor_;
-  std::filesystem::path folder_;
+  std::shared_ptr<const std::filesystem::path> folder_;  // shared, because there may be very many weights
 };
 
 /// The data of a constant that we do not model.
@@ -119,7 +121,6 @@ class Importer {
     // Most nodes have one result. Tables that grow step by step took a tenth of the import of a large model.
     const std::size_t names = view_.inputs.size() + view_.initializers.size() + view_.nodes.size();
     result_.values.reserve(names);
-    result_.facts.reserve(names);
     read_inputs();
     for (const auto& sparse : view_.model->graph().sparse_initializer())
       set(sparse.values().name(), opaque_constant("sparse_initializer", sparse), {});
@@ -136,6 +137,7 @@ class Importer {
     }
     for (const proto::NodeProto* node : view_.nodes) read_node(*node);
     for (const auto& output : view_.model->graph().output()) result_.graph.outputs.push_back(value_of(output.name()));
+    std::erase_if(result_.facts, [](const auto& known) { return is_floating(known.second.type.element); });
     return std::move(result_);
   }
 
@@ -145,8 +147,11 @@ class Importer {
   void set(const std::string& name, Value value, runtime::Fact fact) {
     fact.type = value.type();
     if (shared_ != nullptr) value = stand_in(name, value, fact);
-    result_.values.insert_or_assign(name, value);
-    result_.facts.insert_or_assign(name, std::move(fact));
+    const bool is_new = result_.values.insert_or_assign(name, value).second;
+    if (fact.content || fact.constant || fact.known_part)
+      result_.facts.insert_or_assign(name, std::move(fact));
+    else if (!is_new)
+      result_.facts.erase(name);
   }
 
   /// The input that stands for a value that is cut, or for a value that equals one. The first occurrence decides, so
@@ -186,14 +191,18 @@ class Importer {
   }
 
   void read_inputs() {
+    // Of the initializers only those that are inputs are looked up, and most models have few inputs.
     std::unordered_map<std::string, const proto::TensorProto*> initializers;
-    for (const proto::TensorProto* tensor : view_.initializers) initializers.emplace(tensor->name(), tensor);
+    for (const proto::ValueInfoProto* info : view_.inputs) initializers.emplace(info->name(), nullptr);
+    for (const proto::TensorProto* tensor : view_.initializers)
+      if (const auto input = initializers.find(tensor->name()); input != initializers.end() && input->second == nullptr)
+        input->second = tensor;
     for (const proto::ValueInfoProto* info : view_.inputs) {
       const proto::ValueInfoProto& input = *info;
-      const auto initializer = initializers.find(input.name());
+      const proto::TensorProto* const initializer = initializers.at(input.name());
       // Below IR 4 every initializer is listed as an input and is still a constant.
-      if (initializer != initializers.end() && view_.model->ir_version() < 4) continue;
-      if (initializer != initializers.end()) result_.defaults.emplace(input.name(), initializer->second);
+      if (initializer != nullptr && view_.model->ir_version() < 4) continue;
+      if (initializer != nullptr) result_.defaults.emplace(input.name(), initializer);
       const Value value = pool().input(input.name(), read_type(input.type(), input.name(), Trust::contract));
       result_.graph.inputs.push_back(value);
       if (value.type().element == ElementType::undefined && input.type().has_tensor_type())
@@ -212,7 +221,7 @@ class Importer {
     // Constants are identified by name and, in a pool with two models, also by the address of their data.
     const std::string key =
         shared_ ? fmt::format("{} @{}", name, static_cast<const void*>(&tensor)) : constant_name(name, fact.type);
-    const Value value = pool().constant(key, fact.type, std::make_shared<TensorWeight>(tensor, view_.folder));
+    const Value value = pool().constant(key, fact.type, std::make_shared<TensorWeight>(tensor, folder_));
     set(name, value, std::move(fact));
   }
 
@@ -226,9 +235,15 @@ class Importer {
     const runtime::Attributes attributes = read_attributes(node, view_.folder);
     std::vector<Value> operands;
     std::vector<const runtime::Fact*> facts;
+    std::deque<runtime::Fact> types;  // of operands of which nothing else is known
     const auto add_operand = [&](const std::string& name) {
       operands.push_back(name.empty() ? Value{} : value_of(name));
-      facts.push_back(name.empty() ? nullptr : &result_.facts.at(name));
+      if (name.empty())
+        facts.push_back(nullptr);
+      else if (const auto known = result_.facts.find(name); known != result_.facts.end())
+        facts.push_back(&known->second);
+      else
+        facts.push_back(&types.emplace_back(runtime::Fact{operands.back().type(), std::nullopt, std::nullopt}));
     };
     for (const std::string& name : node.input()) add_operand(name);
     const std::size_t outputs = outputs_of(node);
@@ -295,9 +310,9 @@ class Importer {
     for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope)
       if (const auto found = (*scope)->find(name); found != (*scope)->end()) return found->second;
     if (const auto declared = foreign_.find(name); declared != foreign_.end()) return declared->second;
-    const auto fact = result_.facts.find(name);
-    if (fact == result_.facts.end() || fact->second.type.element == ElementType::undefined) return 0;
-    return onnx_data_type(fact->second.type.element);
+    const auto value = result_.values.find(name);
+    const ElementType element = value == result_.values.end() ? ElementType::undefined : value->second.type().element;
+    return element == ElementType::undefined ? 0 : onnx_data_type(element);
   }
 
   std::vector<Value> add_opaque(const proto::NodeProto& node, std::int64_t opset,
@@ -329,6 +344,7 @@ class Importer {
   }
 
   const ModelView& view_;
+  std::shared_ptr<const std::filesystem::path> folder_ = std::make_shared<std::filesystem::path>(view_.folder);
   SharedImport* shared_;
   Imported result_;
   std::unordered_map<std::string, const proto::ValueInfoProto*> hints_;

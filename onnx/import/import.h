@@ -29,6 +29,7 @@ struct Imported {
   Graph graph;
   /// Every name of the model's main graph. Several names may have one value, because equal nodes are merged.
   std::unordered_map<std::string, Value> values;
+  /// Of values about which more is known than the type. Those of real constants are only there during the import.
   std::unordered_map<std::string, runtime::Fact> facts;
   /// The graph inputs that have a default: an initializer that can be overridden.
   std::unordered_map<std::string, const proto::TensorProto*> defaults;

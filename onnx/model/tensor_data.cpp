@@ -201,7 +201,7 @@ void check_tensor(const proto::TensorProto& tensor, const std::filesystem::path&
   if (data_type <= 0) refuse(tensor, "no data type");
   if (tensor.has_segment()) refuse(tensor, "data in segments is not supported");
   const std::optional<std::uint64_t> bytes = raw_bytes_of(tensor);
-  const std::string shown = data_type_name(data_type) + text_of(extents_of(tensor));
+  const auto shown = [&] { return data_type_name(data_type) + text_of(extents_of(tensor)); };
   if (is_external(tensor)) {
     if (data_type == string_type) refuse(tensor, "strings cannot be external");
     if (filled_fields(tensor) > 0) refuse(tensor, "data is given twice");
@@ -215,13 +215,13 @@ void check_tensor(const proto::TensorProto& tensor, const std::filesystem::path&
   if (tensor.has_raw_data()) {
     if (data_type == string_type) refuse(tensor, "strings cannot be raw data");
     if (bytes && tensor.raw_data().size() != *bytes)
-      refuse(tensor, fmt::format("{} bytes of data where {} needs {}", tensor.raw_data().size(), shown, *bytes));
+      refuse(tensor, fmt::format("{} bytes of data where {} needs {}", tensor.raw_data().size(), shown(), *bytes));
     if (entries > 0) refuse(tensor, "data is given twice");
     return;
   }
   const auto needed = entries_needed(data_type, elements_of(tensor));
   if (needed && entries != *needed)
-    refuse(tensor, fmt::format("{} entries of data where {} needs {}", entries, shown, *needed));
+    refuse(tensor, fmt::format("{} entries of data where {} needs {}", entries, shown(), *needed));
 }
 
 Array read_tensor(const proto::TensorProto& tensor, const std::filesystem::path& folder) {

@@ -1,6 +1,7 @@
 #include "ops/graph/graph.h"
 
 #include <algorithm>
+#include <queue>
 
 #include <fmt/format.h>
 
@@ -39,11 +40,11 @@ const Node& Pool::intern(Node node) {
   // Hash operands by creation order, not by address, so that the same program hashes the same in every run.
   for (const Value& value : node.inputs_)
     node.hash_ = mix(node.hash_, value ? value.node->id() * 64 + value.output + 1 : 0);
-  if (const auto found = table_.find(&node); found != table_.end()) return **found;
   node.id_ = nodes_.size();
   nodes_.push_back(std::move(node));
-  table_.insert(&nodes_.back());
-  return nodes_.back();
+  const auto [known, is_new] = table_.insert(&nodes_.back());  // one search of the table, as most nodes are new
+  if (!is_new) nodes_.pop_back();
+  return **known;
 }
 
 Value Pool::input(std::string name, Type type) {
@@ -97,21 +98,22 @@ const Node& Pool::add_opaque(Opaque opaque, std::span<const Value> inputs) {
 }
 
 std::vector<const Node*> Graph::nodes() const {
-  std::vector<const Node*> found;
-  std::unordered_set<const Node*> seen;
-  std::vector<const Node*> stack;
+  // Operands are created before their users, so the order of creation is topological, and the latest of the nodes that
+  // are still to be visited is not found again later.
+  std::priority_queue<std::pair<std::uint64_t, const Node*>> left;
   const auto visit = [&](const Value& value) {
-    if (value && seen.insert(value.node).second) stack.push_back(value.node);
+    if (value) left.emplace(value.node->id(), value.node);
   };
+  std::vector<const Node*> found;
   for (const Value& value : outputs) visit(value);
-  while (!stack.empty()) {
-    const Node* node = stack.back();
-    stack.pop_back();
+  while (!left.empty()) {
+    const Node* node = left.top().second;
+    left.pop();
+    if (!found.empty() && found.back() == node) continue;
     found.push_back(node);
     for (const Value& value : node->inputs()) visit(value);
   }
-  // Operands are created before their users, so the order of creation is topological.
-  std::sort(found.begin(), found.end(), [](const Node* a, const Node* b) { return a->id() < b->id(); });
+  std::reverse(found.begin(), found.end());
   return found;
 }
 

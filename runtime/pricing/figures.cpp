@@ -39,29 +39,22 @@ void add_lanes(Figures& figures, const cost::WholeGraph& view, const Graph& grap
 }  // namespace
 
 Figures figures_of(const Graph& graph, const cost::DimensionSizes& sizes, const Pricing& pricing) {
-  std::optional<Figures> best;
-  cost::Cost least = 0;
-  for (const cost::Layout layout : {cost::Layout::channels_first, cost::Layout::channels_last}) {
-    const cost::WholeGraph view(graph, sizes, layout);
-    const cost::Plan laid_out = cost::plan(view, pricing.times());
-    Figures figures;
-    for (std::uint32_t i = 0; i < view.nodes(); ++i)
-      if (view.op(cost::PlanNode{i}) != nullptr && view.is_free(cost::PlanNode{i})) ++figures.work_on_weights;
-    figures.layout = layout;
-    figures.seconds = cost::in_units(cost::Objective::time, laid_out.cost);
-    figures.launches = laid_out.launches();
-    figures.peak_bytes = laid_out.arena_bytes;
-    for (const cost::Plan::Step& step : laid_out.steps) {
-      figures.bytes_moved += step.kernel.bytes + step.kernel.weight_bytes;
-      if (pricing.times().measured(view, step.kernel))
-        figures.measured += cost::in_units(cost::Objective::time, step.price);
-    }
-    if (best && laid_out.cost >= least) continue;
-    least = laid_out.cost;
-    add_lanes(figures, view, graph, laid_out, pricing);
-    best = figures;
+  const cost::WholeGraph view(graph, sizes, cost::best_layout(graph, pricing.times(), sizes, pricing.threads()));
+  const cost::Plan laid_out = cost::plan(view, pricing.times());
+  Figures figures;
+  for (std::uint32_t i = 0; i < view.nodes(); ++i)
+    if (view.op(cost::PlanNode{i}) != nullptr && view.is_free(cost::PlanNode{i})) ++figures.work_on_weights;
+  figures.layout = laid_out.layout;
+  figures.seconds = cost::in_units(cost::Objective::time, laid_out.cost);
+  figures.launches = laid_out.launches();
+  figures.peak_bytes = laid_out.arena_bytes;
+  for (const cost::Plan::Step& step : laid_out.steps) {
+    figures.bytes_moved += step.kernel.bytes + step.kernel.weight_bytes;
+    if (pricing.times().measured(view, step.kernel))
+      figures.measured += cost::in_units(cost::Objective::time, step.price);
   }
-  return *best;
+  add_lanes(figures, view, graph, laid_out, pricing);
+  return figures;
 }
 
 cost::DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes) {

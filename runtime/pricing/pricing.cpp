@@ -8,6 +8,7 @@
 
 #include "cost/pricing/residence.h"
 #include "ops/core/error.h"
+#include "ops/support/threads.h"
 #include "ops/text/characters.h"
 #include "runtime/pricing/figures.h"
 
@@ -34,6 +35,18 @@ std::vector<cost::Call> in_order(const MissingCalls& missing) {
   return calls;
 }
 
+/// A graph in one layout, and its kernels.
+struct LaidOut {
+  LaidOut(const Graph& graph, const cost::DimensionSizes& sizes, cost::Layout layout, const cost::RecordedPrices& times)
+      : view(graph, sizes, layout), kernels(cost::kernels_of(view)) {
+    is_any_measured = std::any_of(kernels.begin(), kernels.end(),
+                                  [&](const cost::Kernel& kernel) { return times.measured(view, kernel).has_value(); });
+  }
+  cost::WholeGraph view;
+  std::vector<cost::Kernel> kernels;
+  bool is_any_measured = false;
+};
+
 }  // namespace
 
 Pricing::Pricing(const PricingOptions& options, std::unique_ptr<gpu::Accelerator> gpu, std::unique_ptr<Watcher> watcher)
@@ -43,6 +56,7 @@ Pricing::Pricing(const PricingOptions& options, std::unique_ptr<gpu::Accelerator
       gpu_(std::move(gpu)),
       machine_(gpu_ ? fmt::format("{}, {}", gpu_->device(), gpu_->versions()) : store_.shipped_machine()),
       lanes_(options.lanes),
+      threads_(options.threads),
       bytes_(std::make_unique<cost::BytesWritten>()),
       launches_(std::make_unique<cost::LaunchCount>()) {
   times_ = std::make_unique<cost::RecordedPrices>(store_.shared(), machine_, options.precision);
@@ -167,23 +181,23 @@ double Pricing::share_measured(const Graph& graph, const cost::DimensionSizes& s
 void Pricing::choose(const Graph& graph, const cost::DimensionSizes& sizes) {
   set_cache_residency(graph, sizes);
   if (machine_.empty() || gpu_) return;
-  const cost::WholeGraph first(graph, sizes, cost::Layout::channels_first),
-      last(graph, sizes, cost::Layout::channels_last);
-  const cost::Plan laid_first = cost::plan(first, *times_), laid_last = cost::plan(last, *times_);
-  const auto is_known = [&](const cost::GraphView& view, const cost::Plan& laid) {
-    return std::any_of(laid.steps.begin(), laid.steps.end(),
-                       [&](const cost::Plan::Step& step) { return times_->measured(view, step.kernel).has_value(); });
-  };
-  const bool is_any_known = is_known(first, laid_first) || is_known(last, laid_last);
-  const double share = is_any_known ? share_measured(graph, sizes) : 0;
+  std::array<std::optional<LaidOut>, cost::layouts.size()> both;
+  parallel_for(threads_, std::ssize(both), [&](std::int64_t task) {
+    const auto i = static_cast<std::size_t>(task);
+    both[i].emplace(graph, sizes, cost::layouts[i], *times_);
+  });
+  const bool is_any_measured = both[0]->is_any_measured || both[1]->is_any_measured;
+  const double share = is_any_measured ? share_measured(graph, sizes) : 0;
   if (share >= nearly_all) {
     times_->set_caution(caution_beside_measured);
     return;
   }
   // Predictions are right on average. Trust them for the model's own kernels. A search seeks out predictions that are
   // too low, so be more cautious with new kernels, the more so the more of the others is measured.
-  for (const cost::Plan::Step& step : laid_first.steps) times_->trust(first, step.kernel);
-  for (const cost::Plan::Step& step : laid_last.steps) times_->trust(last, step.kernel);
+  parallel_for(threads_, std::ssize(both), [&](std::int64_t task) {
+    const LaidOut& one = *both[static_cast<std::size_t>(task)];
+    for (const cost::Kernel& kernel : one.kernels) times_->trust(one.view, kernel);
+  });
   times_->set_caution(1 + (caution_beside_measured - 1) * share / nearly_all);
   known_ = share;
 }

@@ -35,6 +35,7 @@ struct PricingOptions {
   /// Use the user's own prices even without a file or a GPU. By default they count only with a GPU, so that all
   /// machines get the same results.
   bool with_own = false;
+  unsigned threads = 1;  ///< that price both layouts of a graph; prices do not depend on it
 };
 
 /// A call that was never measured, or not in all surroundings, and the predicted time of all such kernels of a graph.
@@ -71,6 +72,7 @@ class Pricing {
   std::string choice_of(const cost::Call& call) const;
   /// The most streams for concurrent kernels.
   std::uint32_t lanes() const { return lanes_; }
+  unsigned threads() const { return threads_; }
   /// Whether nearly all of the model's time is measured.
   bool is_measured() const { return gpu_ || (!machine_.empty() && !known_); }
   /// Describes where the prices come from, for people.
@@ -111,6 +113,7 @@ class Pricing {
   std::unique_ptr<gpu::Accelerator> gpu_;
   std::string machine_;
   std::uint32_t lanes_;
+  unsigned threads_;
   std::unique_ptr<cost::RecordedPrices> times_;
   std::unique_ptr<cost::KernelPrices> bytes_, launches_;
   std::size_t measured_ = 0;

@@ -29,7 +29,7 @@ AppliedSteps::Back AppliedSteps::go(const Way& way, bool is_priced) {
     if (is_priced) {
       change.before = cost();
       change.after = change.before + prices_.difference(program_, change.log);
-      prices_.moved();
+      prices_.accept();
     }
     applied_.push_back(std::move(change));
   }

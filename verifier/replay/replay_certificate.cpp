@@ -87,21 +87,19 @@ class CertificateReplay {
     return reason ? fmt::format("the clean-ups are not shown to be right: {}", *reason) : "";
   }
 
-  /// The names of a model's values, for messages.
+  /// The names of a model's values, for messages. At most one message is made, so there is no table.
   static std::function<std::string(const Value&)> by_name(const onnx::Imported& model) {
-    std::unordered_map<Value, std::string, HashValue> names;
-    for (const auto& [name, value] : model.values) {
-      std::string& known = names[value];
-      if (known.empty() || name < known) known = name;
-    }
-    return [names = std::move(names)](const Value& value) {
-      const auto found = names.find(value);
-      return found == names.end() ? std::string("a value of the output")
-                                  : fmt::format("the value '{}' of the output", found->second);
+    return [&model](const Value& value) {
+      const std::string* first = nullptr;
+      for (const auto& [name, its] : model.values)
+        if (its == value && !name.empty() && (first == nullptr || name < *first)) first = &name;
+      return first == nullptr ? std::string("a value of the output")
+                              : fmt::format("the value '{}' of the output", *first);
     };
   }
 
   std::string check_names(const onnx::Imported& imported, const Replay& replay) const {
+    if (certificate_.names.empty()) return "";
     std::unordered_map<std::string, rules::ValueNumber> numbers;
     for (const auto& [name, value] : imported.values)
       if (const auto number = replay.number_of(value)) numbers.emplace(rules::text_in_json(name), *number);

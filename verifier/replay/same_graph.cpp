@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -67,6 +68,15 @@ std::string text_in_onnx(const Node& node, bool rounded) {
     if (const auto* real = std::get_if<double>(&field.value); rounded && real != nullptr)
       set_field(op, field.name, real_in_onnx(node, *real));
   return ops::text_of(op);
+}
+
+/// Whether both are the same result of equal operators whose operands are compared one by one: the forms are then equal.
+bool is_same_operator(const Value& a, const Value& b) {
+  const Operator &op = *operator_of(a), &other = *operator_of(b);
+  const bool has_parts = std::holds_alternative<op::Concat>(op) || std::holds_alternative<op::Split>(op) ||
+                         std::holds_alternative<op::Slice>(op);
+  return !has_parts && !std::holds_alternative<op::Enlarge>(op) && op == other && a.output == b.output &&
+         a.node->inputs().size() == b.node->inputs().size();
 }
 
 /// A canonical description of how a value is computed.
@@ -196,7 +206,7 @@ class Comparison {
       if (!expected || !actual) return "an operand is missing";
       expected = skip_idle(expected);
       actual = skip_idle(actual);
-      if (!seen_.insert({{expected.node, expected.output}, {actual.node, actual.output}}).second) continue;
+      if (!seen_.insert({expected, actual}).second) continue;
       const std::string reason = compare(expected, actual);
       if (!reason.empty() && !(other_way_ && other_way_(expected, actual, open_)))
         return fmt::format("{}: {}", describe_(actual), reason);
@@ -212,6 +222,11 @@ class Comparison {
     const bool joined =
         constants && operator_of(expected) != nullptr && std::holds_alternative<op::Concat>(*operator_of(expected));
     if (operator_of(expected) != nullptr && operator_of(actual) != nullptr && !joined) {
+      if (is_same_operator(expected, actual)) {
+        for (std::size_t i = expected.node->inputs().size(); i-- > 0;)
+          open_.emplace_back(expected.node->inputs()[i], actual.node->inputs()[i]);
+        return "";
+      }
       const Form wanted = expected_.form_of(expected), given = actual_.form_of(actual);
       if ((wanted.what == given.what || wanted.rounded == given.what) &&
           wanted.operands.size() == given.operands.size()) {
@@ -282,8 +297,12 @@ class Comparison {
   const OtherWay& other_way_;
   Side expected_, actual_;
   OpenPairs open_;
-  using Place = std::pair<const Node*, std::uint32_t>;
-  std::set<std::pair<Place, Place>> seen_;
+  struct HashPair {
+    std::size_t operator()(const std::pair<Value, Value>& pair) const {
+      return HashValue()(pair.first) * 31 + HashValue()(pair.second);
+    }
+  };
+  std::unordered_set<std::pair<Value, Value>, HashPair> seen_;
   std::unordered_map<const Node*, const Node*> partners_;  // opaque nodes and their counterparts
   std::set<const Node*> taken_;
 };

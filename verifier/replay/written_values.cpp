@@ -39,9 +39,9 @@ bool same_data(const TensorMessage& a, const onnx::Model& before, const TensorMe
 }
 
 bool contradicts(const proto::ValueInfoProto& info, const onnx::Imported& imported) {
-  const auto known = imported.facts.find(info.name());
-  if (known == imported.facts.end() || !info.type().has_tensor_type()) return false;
-  const Type& type = known->second.type;
+  const auto known = imported.values.find(info.name());
+  if (known == imported.values.end() || !info.type().has_tensor_type()) return false;
+  const Type& type = known->second.type();
   const auto& declared = info.type().tensor_type();
   const ElementType element = onnx::element_type_from_onnx(declared.elem_type());
   if (type.element != ElementType::undefined && element != ElementType::undefined && type.element != element)

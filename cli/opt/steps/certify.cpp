@@ -17,43 +17,51 @@ Candidate fall_back(const Task& task, const Candidate& rejected, const std::stri
   throw InternalError(fmt::format("the certificate of an untouched model is rejected: {}", rejection));
 }
 
+bool says_something(const rules::RewriteCertificate& certificate) {
+  return !certificate.steps.empty() || !certificate.before.empty() || !certificate.after.empty();
+}
+
+bool has_failed(const Candidate& candidate) { return candidate.check && !candidate.check->passed; }
+
 }  // namespace
 
-Certified certify(const Task& task, rules::RewriteCertificate certificate, Candidate found, const Spoil& spoil) {
-  Certified done{std::move(found), std::move(certificate), std::nullopt, std::nullopt, {}};
-  for (;;) {
+Draft draft_of(const Task& task, Candidate& candidate) {
+  Draft draft;
+  // All that needs the graphs comes first: the graphs of a large model take much memory.
+  draft.before = figures_before(task, candidate);
+  draft.after = figures_after(task, candidate);
+  if (candidate.cleaned) draft.assumed = pricing::assumed_sizes(candidate.cleaned->graph, task.shapes);
+  candidate.cleaned.reset();
+  candidate.edit->forget_imported();
+  draft.model = candidate.edit->edited_copy(task.model);
+  draft.certificate = task.certificate;
+  complete(draft.certificate, candidate);
+  if (task.spoil) task.spoil(draft.certificate);
+  if (says_something(draft.certificate) && can_replay() && !has_failed(candidate))
+    draft.rejection = rejection_of(draft.certificate, task.model, *draft.model, task.rules.rules);
+  return draft;
+}
+
+Candidate certify(const Task& task, Candidate found) {
+  for (Candidate candidate = std::move(found);;) {
     task.phases.begin("replay", "replaying the certificate");
-    Candidate& candidate = done.candidate;
-    // The graphs refer to nodes of the edit, which is committed below.
-    done.before = figures_before(task, candidate);
-    done.after = figures_after(task, candidate);
-    done.assumed =
-        candidate.cleaned ? pricing::assumed_sizes(candidate.cleaned->graph, task.shapes) : pricing::AssumedSizes();
-    candidate.cleaned.reset();
-    complete(done.certificate, candidate);
-    if (spoil) spoil(done.certificate);
-    const bool says_something =
-        !done.certificate.steps.empty() || !done.certificate.before.empty() || !done.certificate.after.empty();
-    if (says_something && !can_replay())
+    if (!candidate.draft) candidate.draft = draft_of(task, candidate);
+    Draft& draft = *candidate.draft;
+    if (says_something(draft.certificate) && !can_replay())
       task.console.warning(
           "the certificate is not replayed, because this build has no prover; taso-verify --certificate of a build "
           "with Z3 can replay it");
-    if (!says_something || !can_replay()) {
-      task.model = onnx::GraphEdit::commit(std::move(candidate.edit), std::move(task.model));
-      return done;
+    if (has_failed(candidate) || draft.rejection.empty()) {
+      candidate.edit.reset();
+      task.model = std::move(*draft.model);
+      draft.model.reset();
+      return candidate;
     }
-    onnx::Model original = task.model.copy();
-    task.model = onnx::GraphEdit::commit(std::move(candidate.edit), std::move(task.model));
-    const bool has_failed = candidate.check && !candidate.check->passed;
-    const std::string rejection =
-        has_failed ? "" : rejection_of(done.certificate, original, task.model, task.rules.rules);
-    if (rejection.empty()) return done;
     task.console.warning(
         fmt::format("the changes to {} are undone, because their certificate is rejected ({}); this is a bug in "
                     "taso, please report it",
-                    on_one_line(task.options.input.string()), on_one_line(rejection)));
-    task.model = std::move(original);
-    candidate = with_file_name(task.options.input, [&] { return fall_back(task, candidate, rejection); });
+                    on_one_line(task.options.input.string()), on_one_line(draft.rejection)));
+    candidate = with_file_name(task.options.input, [&] { return fall_back(task, candidate, draft.rejection); });
   }
 }
 

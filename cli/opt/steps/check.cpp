@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <exception>
+#include <future>
 #include <set>
 
 #include "cli/console/interrupt.h"
 #include "cli/opt/steps/steps.h"
+#include "ops/support/threads.h"
 
 namespace taso::cli {
 namespace {
@@ -19,9 +22,10 @@ struct Compared {
   std::optional<Objection> objection;
 };
 
-Compared compare(const Task& task, Candidate candidate) {
+/// Waits for the comparison.
+Compared compared(const Task& task, Candidate candidate, std::future<onnx::CheckResult> comparison) {
   try {
-    candidate.check = onnx::compare(onnx::view_of(task.model), candidate.edit->view(), task.checking);
+    candidate.check = comparison.get();
     if (candidate.check->passed) return {std::move(candidate), std::nullopt};
     Objection objection{candidate.check->reason, false};
     return {std::move(candidate), std::move(objection)};
@@ -29,6 +33,29 @@ Compared compare(const Task& task, Candidate candidate) {
     task.console.say(Console::Level::detail, error.what());
     return {std::move(candidate), Objection{error.what(), true}};
   }
+}
+
+Compared compare(const Task& task, Candidate candidate) {
+  const onnx::ModelView before = onnx::view_of(task.model), after = candidate.edit->view();
+  auto comparison = std::async(std::launch::deferred, [&] { return onnx::compare(before, after, task.checking); });
+  return compared(task, std::move(candidate), std::move(comparison));
+}
+
+/// Makes the draft while another thread compares the models: both take long, and nearly always both succeed. What goes
+/// wrong with the draft counts only if the comparison succeeds, as if it had come later.
+Compared compare_and_draft(const Task& task, Candidate candidate) {
+  if (thread_count(task.options.jobs) == 1) return compare(task, std::move(candidate));
+  const onnx::ModelView before = onnx::view_of(task.model), after = candidate.edit->view();
+  auto comparison = std::async([&] { return onnx::compare(before, after, task.checking); });
+  std::exception_ptr trouble;
+  try {
+    candidate.draft = draft_of(task, candidate);
+  } catch (...) {
+    trouble = std::current_exception();
+  }
+  Compared result = compared(task, std::move(candidate), std::move(comparison));
+  if (trouble && !result.objection) std::rethrow_exception(trouble);
+  return result;
 }
 
 /// Searches again without some rules.
@@ -74,7 +101,7 @@ Compared without_bad_rules(const Task& task, const Candidate& found, const Objec
 Candidate check(const Task& task, Candidate found) {
   if (task.options.samples == 0) return found;
   task.phases.begin("check", "comparing both models");
-  Compared compared = compare(task, std::move(found));
+  Compared compared = compare_and_draft(task, std::move(found));
   if (compared.objection && compared.candidate.is_improved()) {
     compared = without_bad_rules(task, compared.candidate, *compared.objection);
     if (!compared.objection && task.options.confirm && compared.candidate.is_improved()) {

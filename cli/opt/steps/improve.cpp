@@ -1,7 +1,9 @@
 #include <cmath>
+#include <future>
 
 #include "cli/opt/certificate.h"
 #include "cli/opt/steps/steps.h"
+#include "ops/support/threads.h"
 #include "search/preference.h"
 
 namespace taso::cli {
@@ -30,7 +32,12 @@ void measure(const Task& task, const Graph& graph) {
 Candidate improve(const Task& task, Candidate cleaned, const SearchRules& rules) {
   const std::size_t nodes = cleaned.edit->view().nodes.size();
   Candidate found = std::move(cleaned);
+  // The search needs no figures. Without a GPU it measures nothing that would change them.
+  std::future<void> figures;
+  if (thread_count(task.options.jobs) > 1 && task.pricing.gpu() == nullptr)
+    figures = std::async([&] { figures_before(task, found); });
   found.search = search_model(*found.edit, rules, task.shapes, task.options, task.pricing, task.console);
+  if (figures.valid()) figures.get();
   found.search->min_gain = 100 * least_gain(task);
   if (!found.is_improved())  // if there is a note, the edit holds a result that could not be written
     return found.search->note.empty() ? std::move(found) : give_up(task, found, found.search->note);

@@ -25,6 +25,9 @@
 
 namespace taso::cli {
 
+/// For tests: changes a certificate before it is replayed.
+using Spoil = std::function<void(rules::RewriteCertificate&)>;
+
 /// What all steps share.
 struct Task {
   onnx::Model& model;  ///< as read, with new input shapes; certify() replaces it by the model to write
@@ -35,6 +38,17 @@ struct Task {
   pricing::Pricing& pricing;  ///< learns from measurements during the run
   Console& console;
   Phases& phases;
+  const rules::RewriteCertificate& certificate;  ///< without what the steps find
+  const Spoil& spoil;
+};
+
+/// A candidate as a model, with a certificate that was replayed.
+struct Draft {
+  std::optional<onnx::Model> model;  ///< until certify() takes it
+  rules::RewriteCertificate certificate;
+  std::optional<pricing::Figures> before, after;
+  pricing::AssumedSizes assumed;
+  std::string rejection;  ///< of the certificate; empty if it was accepted, or not replayed
 };
 
 /// Cached figures of a graph, valid until another kernel is measured.
@@ -56,6 +70,7 @@ struct Candidate {
   std::optional<Ratio> confirmed;          ///< how many times as fast it is on the GPU
   std::optional<onnx::CheckResult> check;  ///< missing if the models were not compared
   KnownFigures before, after;
+  std::optional<Draft> draft;  ///< if it was made ahead
 
   bool is_improved() const { return search && search->changed(); }
 };
@@ -77,22 +92,18 @@ Candidate improve(const Task& task, Candidate cleaned, const SearchRules& rules)
 /// that was interrupted before the result was certain.
 Candidate confirm(const Task& task, Candidate found);
 
-/// Compares the outputs of both models, unless the check is off. Leaves out rules whose results do not agree or cannot
+/// Compares the outputs of both models, unless the check is off, and makes the draft meanwhile. Leaves out rules whose results do not agree or cannot
 /// be checked, and repeats the search; undoes clean-ups that cannot be checked. If the clean-ups alone fail, the
 /// result's check has failed.
 Candidate check(const Task& task, Candidate found);
 
-/// Commits the candidate to the task's model and replays its certificate with the code of taso-verify. Undoes what is
-/// rejected, first the search, then the clean-ups; a rejection is a bug of taso. `spoil` is for tests: it changes the
-/// certificate before it is replayed.
-struct Certified {
-  Candidate candidate;  ///< without its edit, which is committed
-  rules::RewriteCertificate certificate;
-  std::optional<pricing::Figures> before, after;
-  pricing::AssumedSizes assumed;
-};
-using Spoil = std::function<void(rules::RewriteCertificate&)>;
-Certified certify(const Task& task, rules::RewriteCertificate certificate, Candidate found, const Spoil& spoil);
+/// Replays the certificate of the candidate with the code of taso-verify, unless its check has failed. Frees the graphs
+/// of the candidate.
+Draft draft_of(const Task& task, Candidate& candidate);
+
+/// Replaces the task's model by the draft of the candidate if its certificate is accepted. Undoes what is rejected, first
+/// the search, then the clean-ups; a rejection is a bug of taso. Returns the candidate without its edit.
+Candidate certify(const Task& task, Candidate found);
 
 /// Figures of the cleaned-up model. Clean-ups are not credited to the search, because every runtime does them first.
 std::optional<pricing::Figures> figures_before(const Task& task, Candidate& candidate);
