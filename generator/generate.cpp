@@ -6,12 +6,12 @@
 #include <set>
 #include <utility>
 
-#include "generator/enumeration/workers.h"
 #include "generator/selection/abstraction.h"
 #include "generator/selection/law_name.h"
 #include "generator/selection/prune.h"
 #include "generator/selection/rule_writer.h"
 #include "generator/selection/select.h"
+#include "ops/support/threads.h"
 #include "rules/language/canonical.h"
 #include "rules/language/rule_size.h"
 
@@ -133,7 +133,7 @@ bool may_be_source(const rules::Rule& rule) {
 
 class Generator {
  public:
-  explicit Generator(const GenerateOptions& options) : options_(options), workers_(options.jobs) {}
+  explicit Generator(const GenerateOptions& options) : options_(options) {}
 
   GenerateReport run() {
     find_candidates();
@@ -212,11 +212,12 @@ class Generator {
     enumerate_options.seed = options_.seed;
     enumerate_options.contents = contents;
     enumerate_options.memory_limit = options_.memory_limit;
+    enumerate_options.jobs = options_.jobs;
     enumerate_options.stop = options_.stop;
     enumerate_options.watch = [&](std::size_t level, std::size_t values) {
       say("enumerating " + name, level, operators, values);
     };
-    Enumeration enumeration = enumerate(family, enumerate_options, workers_);
+    Enumeration enumeration = enumerate(family, enumerate_options);
     report_.families.push_back({name, enumeration.evaluations, enumeration.values, enumeration.equalities,
                                 enumeration.graphs, enumeration.memory, enumeration.spilled,
                                 contents == Contents::integers});
@@ -225,9 +226,10 @@ class Generator {
     SelectOptions select_options;
     select_options.seed = options_.seed;
     select_options.contents = contents;
+    select_options.jobs = options_.jobs;
     select_options.stop = options_.stop;
     select_options.watch = [&](std::size_t done, std::size_t total) { say("pruning " + name, done, total); };
-    const Selection selection = select(family, std::move(enumeration), select_options, workers_);
+    const Selection selection = select(family, std::move(enumeration), select_options);
     report_.confirmed += selection.equalities.size() + selection.following;
     report_.not_following += selection.equalities.size();
     add_candidates(family, selection.equalities);
@@ -237,7 +239,7 @@ class Generator {
     const World world(family, false, options_.seed);
     std::vector<std::optional<Candidate>> found(equalities.size());
     std::vector<std::uint8_t> own(equalities.size());
-    workers_.for_each(equalities.size(), options_.stop, [&](std::size_t i) {
+    parallel_for(options_.jobs, equalities.size(), options_.stop, [&](std::size_t i) {
       const Equality& equality = equalities[i];
       own[i] = !has_common_subgraph(equality, world);
       if (!own[i]) return;
@@ -266,8 +268,8 @@ class Generator {
              candidates_[end].operators == candidates_[begin].operators)
         ++end;
       std::vector<Decision> decisions(end - begin);
-      workers_.for_each(end - begin, options_.stop,
-                        [&](std::size_t i) { decisions[i] = decision_on(candidates_[begin + i]); });
+      parallel_for(options_.jobs, end - begin, options_.stop,
+                   [&](std::size_t i) { decisions[i] = decision_on(candidates_[begin + i]); });
       if (options_.stop.stop_requested()) break;  // an interrupted batch decides nothing
       const std::size_t known = known_.size();
       for (std::size_t i = begin; i < end; ++i) {
@@ -408,7 +410,7 @@ class Generator {
       });
     };
     std::vector<std::uint8_t> may_go(count, 0);
-    workers_.for_each(count, options_.stop, [&](std::size_t i) { may_go[i] = is_special(first + i); });
+    parallel_for(options_.jobs, count, options_.stop, [&](std::size_t i) { may_go[i] = is_special(first + i); });
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < count; ++i)
       if (may_go[i]) order.push_back(first + i);
@@ -447,7 +449,6 @@ class Generator {
   }
 
   const GenerateOptions& options_;
-  Workers workers_;
   GenerateReport report_;
   std::vector<Candidate> candidates_;
   std::vector<Law> accepted_;       ///< the proved rules of each accepted candidate

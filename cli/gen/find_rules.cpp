@@ -4,10 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,6 +23,7 @@
 #include "cli/gen/progress.h"
 #include "ops/core/error.h"
 #include "ops/support/atomic_file.h"
+#include "ops/support/threads.h"
 #include "verifier/version.h"
 
 namespace taso::cli {
@@ -73,42 +70,6 @@ void check_memory(const GenSettings& settings) {
   if (used > settings.memory_limit)
     throw EnvironmentError(fmt::format("the memory limit of {} is too small: {} are in use; --memory-limit raises it",
                                        bytes_text(settings.memory_limit), bytes_text(used)));
-}
-
-/// Runs the generator on another thread while this one watches; rethrows an exception of either.
-generator::GenerateReport generate_watched(const generator::GenerateOptions& options, std::stop_source stop,
-                                           const std::function<void()>& watch) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool is_done = false;
-  generator::GenerateReport report;
-  std::exception_ptr error;
-  std::thread thread([&] {
-    try {
-      report = generator::generate(options);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    const std::lock_guard lock(mutex);
-    is_done = true;
-    changed.notify_all();
-  });
-  std::exception_ptr trouble;
-  for (std::unique_lock lock(mutex); !is_done;) {
-    changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return is_done; });
-    lock.unlock();
-    try {
-      if (!trouble) watch();
-    } catch (...) {  // the thread must be joined first
-      trouble = std::current_exception();
-      stop.request_stop();
-    }
-    lock.lock();
-  }
-  thread.join();
-  if (trouble) std::rethrow_exception(trouble);
-  if (error) std::rethrow_exception(error);
-  return report;
 }
 
 /// Everything except the results.
@@ -166,7 +127,7 @@ void run(Findings& findings, const std::vector<rules::Rule>& rules, Checkpoint& 
   options.schemas = findings.operators;
   options.max_operators = settings.max_operators;
   options.seed = settings.seed;
-  findings.jobs = settings.jobs != 0 ? settings.jobs : std::max(std::thread::hardware_concurrency(), 1u);
+  findings.jobs = settings.jobs != 0 ? settings.jobs : thread_count(0);
   options.jobs = findings.jobs;
   options.memory_limit = settings.memory_limit;
   options.stop = stop.get_token();
@@ -183,11 +144,13 @@ void run(Findings& findings, const std::vector<rules::Rule>& rules, Checkpoint& 
   options.remember = [&](const std::string& candidate, const generator::Decision& decision) {
     checkpoint.remember(candidate, decision);
   };
-  findings.report = generate_watched(options, stop, [&] {
-    check_memory(settings);
-    progress.show();
-    if (interrupted()) stop.request_stop();
-  });
+  run_watched(
+      stop, [&] { findings.report = generator::generate(options); },
+      [&] {
+        check_memory(settings);
+        progress.show();
+        if (interrupted()) stop.request_stop();
+      });
   findings.disagreement = prover.disagreement();
   findings.timed_out = prover.timed_out();
   findings.asked = prover.asked();

@@ -11,7 +11,7 @@
 #include "cli/files/property_file.h"
 #include "cli/files/rule_input.h"
 #include "cli/verify/proof_cache.h"
-#include "cli/verify/spread.h"
+#include "ops/support/threads.h"
 #include "rules/language/canonical.h"
 #include "verifier/verify.h"
 
@@ -47,27 +47,26 @@ Proofs prove_rules(const std::vector<GivenRule>& rules, const std::vector<GivenF
 
   ProofProgress progress(console, rules.size());
   std::vector<std::optional<verifier::RuleVerdict>> verdicts(rules.size());
-  Spread work;
-  work.tasks = rules.size();
-  work.jobs = jobs;
-  work.work = [&](std::size_t index, const std::stop_token& stop) {
+  std::stop_source end;
+  const std::stop_token stop = end.get_token();
+  const auto prove = [&](std::size_t index) {
     const rules::Rule& rule = rules[index].rule;
     const std::string hash = rules::content_hash(rule);
     std::optional<verifier::RuleVerdict> verdict = cache ? cache->find(rule, hash) : std::nullopt;
     if (!verdict) {
       verdict = verifier::verify(rule, properties, options, stop);
-      if (stop.stop_requested()) return true;  // an interrupted proof is not a verdict
+      if (stop.stop_requested()) return;  // an interrupted proof is not a verdict
       if (cache) cache->add(rule, hash, *verdict);
     }
     verdicts[index] = std::move(verdict);
     progress.count();
-    return true;
   };
-  work.watch = [&] {
-    progress.show();
-    return interrupted();
-  };
-  spread(work);
+  run_watched(
+      end, [&] { parallel_for(thread_count(jobs), rules.size(), stop, prove); },
+      [&] {
+        progress.show();
+        if (interrupted()) end.request_stop();
+      });
   console.draw({});
   try {
     if (cache) cache->save();

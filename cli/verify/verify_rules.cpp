@@ -16,10 +16,10 @@
 #include "cli/verify/proof_cache.h"
 #include "cli/verify/results.h"
 #include "cli/verify/second_prover.h"
-#include "cli/verify/spread.h"
 #include "ops/core/error.h"
 #include "ops/support/atomic_file.h"
 #include "ops/support/data_files.h"
+#include "ops/support/threads.h"
 #include "rules/instance/float_class.h"
 #include "rules/language/canonical.h"
 #include "verifier/version.h"
@@ -67,7 +67,7 @@ class Progress {
     }
   }
   void show() {
-    shown_.show([&] { return line(); });
+    if (!results_.rules.empty()) shown_.show([&] { return line(); });
   }
 
  private:
@@ -307,20 +307,21 @@ ExitCode verify_rules(const VerifySettings& settings, Console& console) {
                                          results.files.size(), results.properties, results.properties_name));
   Verifier verifier(settings, properties, results, console);
   Progress progress(console, results);
-  Spread work;
-  work.tasks = results.rules.size();
-  work.jobs = settings.jobs;
-  work.work = [&](std::size_t index, const std::stop_token& stop) {
+  std::stop_source end;
+  std::size_t counted = 0;
+  const auto decide = [&](std::size_t index, const std::stop_token& stop) {
     progress.begin(index);
     const bool agree = verifier.decide(index, stop);
     progress.end(results.results[index]);
     return agree;
   };
-  work.watch = [&] {
-    progress.show();
-    return interrupted();
-  };
-  const std::size_t counted = spread(work);
+  run_watched(
+      end,
+      [&] { counted = parallel_until(thread_count(settings.jobs), results.rules.size(), end.get_token(), decide); },
+      [&] {
+        progress.show();
+        if (interrupted()) end.request_stop();
+      });
   for (std::size_t i = counted; i < results.results.size(); ++i) results.results[i] = {};
   results.interrupted = interrupted() && results.count(Outcome::undecided) > 0;
   results.seconds = seconds_since(start);

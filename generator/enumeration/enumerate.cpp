@@ -8,8 +8,8 @@
 #include <unordered_set>
 
 #include "generator/enumeration/records.h"
-#include "generator/enumeration/workers.h"
 #include "ops/core/error.h"
+#include "ops/support/threads.h"
 
 namespace taso::generator {
 namespace {
@@ -58,12 +58,8 @@ struct Group {
 
 class Enumerator {
  public:
-  Enumerator(const Family& family, const EnumerateOptions& options, Workers& workers)
-      : family_(family),
-        options_(options),
-        workers_(workers),
-        world_(family, false, options.seed, options.contents),
-        programs_(world_) {}
+  Enumerator(const Family& family, const EnumerateOptions& options)
+      : family_(family), options_(options), world_(family, false, options.seed, options.contents), programs_(world_) {}
 
   Enumeration run() {
     add_inputs();
@@ -151,7 +147,7 @@ class Enumerator {
     index_nodes();
     add_tasks_of_relatives(tasks);
     std::mutex mutex;
-    workers_.for_each(tasks.size(), options_.stop, [&](std::size_t i) {
+    parallel_for(options_.jobs, tasks.size(), options_.stop, [&](std::size_t i) {
       Batch batch;
       tasks[i](batch);
       records.add(batch.records);
@@ -410,7 +406,7 @@ class Enumerator {
     std::array<std::vector<Class>, Records::parts> by_part;
     std::array<std::uint64_t, Records::parts> counts{};
     std::array<double, Records::parts> graphs{};
-    workers_.for_each(Records::parts, options_.stop, [&](std::size_t part) {
+    parallel_for(options_.jobs, Records::parts, options_.stop, [&](std::size_t part) {
       std::vector<Record> taken = records.take(part);
       for (const Record& record : taken) graphs[part] += graphs_of(record.form);
       by_part[part] = classes_of(std::move(taken), counts[part]);
@@ -497,7 +493,7 @@ class Enumerator {
 
   void compute_contents(ValueId first, std::size_t count) {
     constexpr std::size_t piece = 4096;
-    workers_.for_each((count + piece - 1) / piece, options_.stop, [&](std::size_t at) {
+    parallel_for(options_.jobs, (count + piece - 1) / piece, options_.stop, [&](std::size_t at) {
       std::vector<Field> cells;
       for (std::size_t i = at * piece; i < std::min((at + 1) * piece, count); ++i) {
         const Value& value = values()[first + static_cast<ValueId>(i)];
@@ -557,7 +553,6 @@ class Enumerator {
 
   const Family& family_;
   const EnumerateOptions& options_;
-  Workers& workers_;
   World world_;
   Programs programs_;
   Enumeration result_;
@@ -573,8 +568,8 @@ class Enumerator {
 
 }  // namespace
 
-Enumeration enumerate(const Family& family, const EnumerateOptions& options, Workers& workers) {
-  return Enumerator(family, options, workers).run();
+Enumeration enumerate(const Family& family, const EnumerateOptions& options) {
+  return Enumerator(family, options).run();
 }
 
 }  // namespace taso::generator

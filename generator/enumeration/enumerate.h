@@ -18,6 +18,7 @@ struct EnumerateOptions {
   std::uint64_t seed = 1;
   Contents contents = Contents::field;
   std::size_t memory_limit = std::size_t{4} << 30;  ///< above it, data goes to temporary files where possible
+  unsigned jobs = 1;
   std::stop_token stop;
   std::function<void(std::size_t level, std::size_t values)> watch;
 };
@@ -51,8 +52,8 @@ struct Enumeration {
   bool complete = true;
 };
 
-class Workers;
-Enumeration enumerate(const Family& family, const EnumerateOptions& options, Workers& workers);
+/// The result is the same at any number of jobs.
+Enumeration enumerate(const Family& family, const EnumerateOptions& options);
 
 /// The equality as standalone terms, with inputs renamed in the order of first use.
 Equality equality_of(const Found& found, const Values& values);

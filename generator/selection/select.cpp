@@ -8,10 +8,10 @@
 #include <tuple>
 #include <utility>
 
-#include "generator/enumeration/workers.h"
 #include "generator/selection/closure.h"
 #include "ops/core/error.h"
 #include "ops/core/random.h"
+#include "ops/support/threads.h"
 
 namespace taso::generator {
 namespace {
@@ -141,7 +141,7 @@ std::vector<Closure::Ranked> in_order(const std::vector<Found>& found, const Val
 
 }  // namespace
 
-Selection select(const Family& family, Enumeration enumeration, const SelectOptions& options, Workers& workers) {
+Selection select(const Family& family, Enumeration enumeration, const SelectOptions& options) {
   const auto order = in_order(std::exchange(enumeration.found, {}), enumeration.table);
   enumeration.table.contents = {};
   Closure closure(family, enumeration, order);
@@ -157,7 +157,7 @@ Selection select(const Family& family, Enumeration enumeration, const SelectOpti
   for (std::size_t begin = 0; begin < order.size() && !options.stop.stop_requested(); begin += batch) {
     const std::size_t end = std::min(begin + batch, order.size());
     std::vector<State> states(end - begin, State::unconfirmed);
-    workers.for_each((end - begin + piece - 1) / piece, options.stop, [&](std::size_t at) {
+    parallel_for(options.jobs, (end - begin + piece - 1) / piece, options.stop, [&](std::size_t at) {
       for (std::size_t i = begin + at * piece; i < std::min(begin + (at + 1) * piece, end); ++i) {
         if (closure.follows(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(begin))) {
           states[i - begin] = State::follows;

@@ -18,11 +18,12 @@ struct Selection {
 struct SelectOptions {
   std::uint64_t seed = 1;
   Contents contents = Contents::field;
+  unsigned jobs = 1;
   std::stop_token stop;
   std::function<void(std::size_t done, std::size_t total)> watch;
 };
 
-/// The result is the same for any number of workers.
-Selection select(const Family& family, Enumeration enumeration, const SelectOptions& options, Workers& workers);
+/// The result is the same for any number of jobs.
+Selection select(const Family& family, Enumeration enumeration, const SelectOptions& options);
 
 }  // namespace taso::generator

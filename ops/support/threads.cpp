@@ -1,9 +1,12 @@
 #include "ops/support/threads.h"
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -12,20 +15,24 @@ namespace {
 
 struct Job {
   const TaskBody& body;
-  std::int64_t tasks;
+  std::atomic<std::int64_t> end;  // the tasks before it count
   std::atomic<std::int64_t> next{0};
   std::mutex guard;
-  std::exception_ptr failure;
+  std::exception_ptr failure;  // of the last task that counts
 
   void work() {
-    for (std::int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < tasks;) {
+    for (std::int64_t task;
+         (task = next.fetch_add(1, std::memory_order_relaxed)) < end.load(std::memory_order_relaxed);) {
+      std::exception_ptr error;
       try {
-        body(task);
+        if (body(task)) continue;
       } catch (...) {
-        const std::lock_guard lock(guard);
-        if (!failure) failure = std::current_exception();
-        next.store(tasks, std::memory_order_relaxed);
+        error = std::current_exception();
       }
+      const std::lock_guard lock(guard);
+      if (task >= end) continue;
+      end = task + 1;
+      failure = error;
     }
   }
 };
@@ -84,23 +91,25 @@ class Team {
     return team;
   }
   void run(unsigned threads, Job& job) {
-    const std::unique_lock lock(busy_, std::try_to_lock);
-    std::size_t wanted = lock ? std::min<std::size_t>(threads - 1, static_cast<std::size_t>(job.tasks) - 1) : 0;
-    try {
-      while (helpers_and(lock) < wanted) helpers_.push_back(std::make_unique<Helper>());
-    } catch (const std::system_error&) {
-      wanted = std::min(wanted, helpers_.size());  // the system has no more threads: use those that exist
+    // A mutex will not do: a task with a loop of its own may be on the thread that holds it.
+    if (threads <= 1 || busy_.exchange(true, std::memory_order_acquire)) {
+      job.work();
+      return;
     }
-    for (std::size_t i = 0; i < wanted; ++i) helpers_[i]->offer(job);
+    const std::int64_t wanted = std::min<std::int64_t>(threads, job.end) - 1;
+    try {
+      while (std::ssize(helpers_) < wanted) helpers_.push_back(std::make_unique<Helper>());
+    } catch (const std::exception&) {  // the system has no more threads: use those that exist
+    }
+    const std::span helpers(helpers_.data(), std::min<std::size_t>(wanted, helpers_.size()));
+    for (const auto& helper : helpers) helper->offer(job);
     job.work();
-    for (std::size_t i = 0; i < wanted; ++i) helpers_[i]->release();
+    for (const auto& helper : helpers) helper->release();
+    busy_.store(false, std::memory_order_release);
   }
 
  private:
-  /// The number of helpers. Only the holder of the lock may read it.
-  std::size_t helpers_and(const std::unique_lock<std::mutex>& lock) const { return lock ? helpers_.size() : 0; }
-
-  std::mutex busy_;
+  std::atomic<bool> busy_{false};
   std::vector<std::unique_ptr<Helper>> helpers_;
 };
 
@@ -112,10 +121,66 @@ unsigned thread_count(unsigned asked) {
   return std::min(asked != 0 ? asked : here, most);
 }
 
-void run_tasks(unsigned threads, std::int64_t tasks, const TaskBody& body) {
+std::int64_t run_tasks(unsigned threads, std::int64_t tasks, const TaskBody& body) {
+  if (tasks <= 0) return 0;
   Job job{body, tasks, {}, {}, {}};
   Team::instance().run(threads, job);
   if (job.failure) std::rethrow_exception(job.failure);
+  return job.end;
+}
+
+std::int64_t parallel_until(unsigned threads, std::int64_t tasks, const std::stop_token& stop,
+                            const std::function<bool(std::int64_t task, const std::stop_token& stop)>& body) {
+  std::vector<std::stop_source> stops(static_cast<std::size_t>(tasks));
+  const auto stop_from = [&](std::int64_t first) {
+    for (std::stop_source& source : std::span(stops).subspan(static_cast<std::size_t>(first))) source.request_stop();
+  };
+  const std::stop_callback stop_all(stop, [&] { stop_from(0); });
+  const auto run = [&](std::int64_t task) {
+    const std::stop_source& mine = stops[static_cast<std::size_t>(task)];
+    if (stop.stop_requested() || mine.stop_requested()) return true;
+    try {
+      if (body(task, mine.get_token())) return true;
+    } catch (...) {
+      stop_from(task + 1);
+      throw;
+    }
+    stop_from(task + 1);
+    return false;
+  };
+  return run_tasks(threads, tasks, TaskBody(run));
+}
+
+void run_watched(const std::stop_source& stop, const std::function<void()>& work, const std::function<void()>& watch) {
+  std::exception_ptr error, trouble;
+  std::mutex guard;
+  std::condition_variable changed;
+  bool is_done = false;
+  std::jthread thread([&] {
+    try {
+      work();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::lock_guard lock(guard);
+    is_done = true;
+    changed.notify_all();
+  });
+  for (bool is_over = false; !is_over;) {
+    {
+      std::unique_lock lock(guard);
+      is_over = changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return is_done; });
+    }
+    try {
+      if (!trouble) watch();
+    } catch (...) {  // the thread must end first
+      trouble = std::current_exception();
+      stop.request_stop();
+    }
+  }
+  thread.join();
+  if (trouble) std::rethrow_exception(trouble);
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace taso::ops

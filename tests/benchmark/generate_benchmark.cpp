@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include "generator/enumeration/enumerate.h"
-#include "generator/enumeration/workers.h"
 #include "ops/core/error.h"
 
 namespace {
@@ -37,8 +36,7 @@ Totals enumerate_all(const std::vector<std::string>& schemas, std::size_t operat
     generator::EnumerateOptions options;
     options.max_operators = operators;
     options.memory_limit = memory_limit;
-    generator::Workers workers(1);
-    const generator::Enumeration found = generator::enumerate(family, options, workers);
+    const generator::Enumeration found = generator::enumerate(family, options);
     totals.graphs += found.graphs;
     totals.evaluations += found.evaluations;
     totals.values += found.values;

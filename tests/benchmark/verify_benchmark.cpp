@@ -18,9 +18,9 @@
 #include <fmt/format.h>
 
 #include "cli/files/rule_input.h"
-#include "cli/verify/spread.h"
 #include "ops/core/error.h"
 #include "ops/core/random.h"
+#include "ops/support/threads.h"
 #include "verifier/verify.h"
 
 namespace {
@@ -55,16 +55,11 @@ Times time_once(const std::vector<cli::GivenRule>& rules, const std::vector<rule
   const auto start = Clock::now();
   const double processor = processor_seconds();
   const rules::Properties properties(axioms);
-  cli::Spread work;
-  work.tasks = rules.size();
-  work.jobs = threads;
-  work.work = [&](std::size_t i, const std::stop_token& stop) {
+  parallel_for(threads, rules.size(), [&](std::size_t i) {
     const auto begin = Clock::now();
-    times.verdicts[i] = verifier::verify(rules[i].rule, properties, {}, stop);
+    times.verdicts[i] = verifier::verify(rules[i].rule, properties, {});
     times.each[i] = seconds_since(begin);
-    return true;
-  };
-  cli::spread(work);
+  });
   times.elapsed = seconds_since(start);
   times.processor = processor_seconds() - processor;
   return times;

@@ -1,7 +1,6 @@
 // The enumeration finds the same, however it has to work.
 #include "generator/enumeration/enumerate.h"
 
-#include "generator/enumeration/workers.h"
 #include "generator/selection/select.h"
 #include "ops/core/error.h"
 #include "tests/catch.h"
@@ -22,8 +21,8 @@ Enumeration run(const Family& family, std::size_t operators, unsigned jobs, std:
   EnumerateOptions options;
   options.max_operators = operators;
   options.memory_limit = memory;
-  Workers workers(jobs);
-  return enumerate(family, options, workers);
+  options.jobs = jobs;
+  return enumerate(family, options);
 }
 
 constexpr std::size_t plenty = std::size_t{1} << 30;
@@ -41,7 +40,7 @@ TEST_CASE("an enumeration with temporary files finds the same") {
   CHECK(cramped.found == whole.found);
 }
 
-TEST_CASE("an enumeration finds the same with any number of workers") {
+TEST_CASE("an enumeration finds the same with any number of jobs") {
   for (const char* name : {"matrices", "images"}) {
     const Family family = family_named(name);
     const Enumeration one = run(family, 3, 1, plenty), four = run(family, 3, 4, plenty);
@@ -57,10 +56,11 @@ TEST_CASE("an enumeration without enough memory is an error") {
 
 TEST_CASE("the selection of one size does not depend on larger ones") {
   const Family family = family_named("matrices");
-  Workers workers(2);
+  SelectOptions options;
+  options.jobs = 2;
   const auto selected = [&](std::size_t operators) {
     std::vector<Equality> small;
-    for (Equality& equality : select(family, run(family, operators, 2, plenty), {}, workers).equalities) {
+    for (Equality& equality : select(family, run(family, operators, 2, plenty), options).equalities) {
       std::size_t left = 0, right = 0;
       for (const SmallTerm& term : equality.left) left += tree_size(term);
       right = tree_size(equality.right[0]);

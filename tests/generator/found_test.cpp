@@ -13,7 +13,6 @@
 #include "tests/generator/derivation.h"
 #include "tests/generator/proved_rules.h"
 #include "tests/source_folder.h"
-#include "verifier/verify.h"
 
 namespace taso::test {
 
@@ -78,7 +77,7 @@ TEST_CASE("known laws are found without being given") {
     INFO(rules::print(one.rule));
     REQUIRE_FALSE(one.operators.empty());
     REQUIRE(one.size > 0);
-    CHECK(verifier::verify(one.rule, shipped_properties()).kind == verifier::RuleVerdict::Kind::proved);
+    CHECK(verdict_on(one.rule).kind == verifier::RuleVerdict::Kind::proved);
     const auto begin = std::chrono::steady_clock::now();
     const GenerateReport& report = proved_with(one.operators, one.size);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
@@ -106,7 +105,7 @@ TEST_CASE("known laws are found without being given") {
 TEST_CASE("larger laws follow from those found") {
   for (const Case& one : cases_of("reached.rules")) {
     INFO(rules::print(one.rule));
-    CHECK(verifier::verify(one.rule, shipped_properties()).kind == verifier::RuleVerdict::Kind::proved);
+    CHECK(verdict_on(one.rule).kind == verifier::RuleVerdict::Kind::proved);
     const GenerateReport& report = proved_with(one.operators, one.size);
     CHECK(rule_that_says(one.rule, report.rules) == "");
     const std::string obstacle =

@@ -4,7 +4,6 @@
 
 #include "rules/language/rule_text.h"
 #include "tests/source_folder.h"
-#include "verifier/verify.h"
 
 namespace taso::test {
 
@@ -16,6 +15,11 @@ const rules::Properties& shipped_properties() {
   return properties;
 }
 
+verifier::RuleVerdict verdict_on(const rules::Rule& rule, verifier::VerifyOptions options) {
+  options.time_limit = 0;
+  return verifier::verify(rule, shipped_properties(), options);
+}
+
 const GenerateReport& proved_with(const std::vector<std::string>& schemas, std::size_t operators) {
   static std::map<std::pair<std::vector<std::string>, std::size_t>, GenerateReport> known;
   const auto found = known.find({schemas, operators});
@@ -25,7 +29,7 @@ const GenerateReport& proved_with(const std::vector<std::string>& schemas, std::
   options.max_operators = operators;
   options.jobs = 2;
   options.prove = [](const rules::Rule& rule) {
-    const verifier::RuleVerdict verdict = verifier::verify(rule, shipped_properties(), {.second_opinion = false});
+    const verifier::RuleVerdict verdict = verdict_on(rule, {.second_opinion = false});
     return ProofOutcome{static_cast<ProofOutcome::Kind>(verdict.kind), verdict.properties, verdict.condition, {}};
   };
   return known.emplace(std::pair(schemas, operators), generate(options)).first->second;

@@ -9,7 +9,6 @@
 #include "tests/generator/derivation.h"
 #include "tests/generator/proved_rules.h"
 #include "tests/source_folder.h"
-#include "verifier/verify.h"
 
 namespace taso::test {
 
@@ -53,7 +52,7 @@ void check_none_is_said_by(const std::vector<rules::Rule>& rules) {
 TEST_CASE("every rule that must be false is refuted") {
   for (const rules::Rule& rule : rules_of(source_folder() / "tests/generator/untrue.rules")) {
     INFO(rules::print(rule));
-    const auto kind = verifier::verify(rule, shipped_properties(), {.abduce = false}).kind;
+    const auto kind = verdict_on(rule, {.abduce = false}).kind;
     CHECK(kind == verifier::RuleVerdict::Kind::refuted);
   }
 }

@@ -1,9 +1,8 @@
 // The rule files beside this test: the folder is the verdict.
-#include <atomic>
 #include <filesystem>
 #include <mutex>
-#include <thread>
 
+#include "ops/support/threads.h"
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"
@@ -36,20 +35,14 @@ std::vector<rules::Rule> rules_in(const std::filesystem::path& folder) {
 
 template <class Judge>
 std::vector<std::string> judge_all(const std::vector<rules::Rule>& rules, Judge&& judge) {
-  std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::vector<std::string> complaints;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < rules.size(); i = next++)
-      if (std::string complaint = judge(rules[i]); !complaint.empty()) {
-        const std::lock_guard lock(mutex);
-        complaints.push_back(rules[i].name + ": " + complaint);
-      }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
-  }
+  parallel_for(thread_count(0), rules.size(), [&](std::size_t i) {
+    const std::string complaint = judge(rules[i]);
+    if (complaint.empty()) return;
+    const std::lock_guard lock(mutex);
+    complaints.push_back(rules[i].name + ": " + complaint);
+  });
   return complaints;
 }
 

@@ -5,18 +5,17 @@
 // without any instances; and mutants with a counterexample are still given to the provers. Prints how many were caught
 // by which means. Exits with 1 if the verifier was deceived.
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <mutex>
 #include <set>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "ops/core/error.h"
+#include "ops/support/threads.h"
 #include "rules/language/canonical.h"
 #include "rules/language/rule_text.h"
 #include "tests/verifier/by_the_letter.h"
@@ -36,7 +35,7 @@ using test::RuleMutation;
 struct Settings {
   std::size_t count = 1000;
   std::uint64_t seed = 1;
-  std::size_t jobs = std::max(1u, std::thread::hardware_concurrency());
+  unsigned jobs = thread_count(0);
   double time_limit = 5;
   std::string list, properties;
   std::vector<std::string> files;
@@ -55,7 +54,7 @@ Settings parse_settings(int argc, char** argv) {
     else if (word == "--seed")
       settings.seed = std::stoull(value());
     else if (word == "--jobs")
-      settings.jobs = std::max<std::size_t>(1, std::stoul(value()));
+      settings.jobs = thread_count(static_cast<unsigned>(std::stoul(value())));
     else if (word == "--time-limit")
       settings.time_limit = std::stod(value());
     else if (word == "--list")
@@ -187,24 +186,18 @@ int run(const Settings& settings) {
   const std::vector<Mutant> mutants = make_mutants(rules, settings);
 
   std::vector<Outcome> outcomes(mutants.size());
-  std::atomic<std::size_t> next{0};
   std::mutex output;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < mutants.size(); i = next++) {
-      try {
-        outcomes[i] = judge(mutants[i], i, properties, settings);
-      } catch (const std::exception& error) {
-        outcomes[i] = {"failure", error.what(), {}};
-      }
-      if ((i + 1) % 1000 == 0) {
-        const std::lock_guard lock(output);
-        std::cerr << fmt::format("{} of {} mutants\n", i + 1, mutants.size());
-      }
+  parallel_for(settings.jobs, mutants.size(), [&](std::size_t i) {
+    try {
+      outcomes[i] = judge(mutants[i], i, properties, settings);
+    } catch (const std::exception& error) {
+      outcomes[i] = {"failure", error.what(), {}};
     }
-  };
-  std::vector<std::jthread> workers;
-  for (std::size_t i = 0; i < settings.jobs; ++i) workers.emplace_back(work);
-  workers.clear();
+    if ((i + 1) % 1000 == 0) {
+      const std::lock_guard lock(output);
+      std::cerr << fmt::format("{} of {} mutants\n", i + 1, mutants.size());
+    }
+  });
 
   const std::vector<std::string> words{"values differ", "target ill-formed",      "says nothing", "refused when read",
                                        "true",          "true under a condition", "unknown",      "target undefined"};

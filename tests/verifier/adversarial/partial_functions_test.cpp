@@ -1,13 +1,12 @@
 #include "tests/verifier/adversarial/partial_functions.h"
 
-#include <atomic>
 #include <iostream>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include <fmt/format.h>
 
+#include "ops/support/threads.h"
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"
@@ -25,30 +24,22 @@ void tempt(std::size_t count, std::uint64_t seed) {
       rules::parse_rules(Source::read((source_folder() / "rules/properties.rules").string())).rules());
   const auto rules = test::partial_function_rules(count, seed);
   REQUIRE(rules.size() == count);
-  std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::map<std::string, std::map<std::string, std::size_t>> table;
   std::vector<std::string> complaints;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < rules.size(); i = next++) {
-      const rules::Rule rule = rules::parse_rule(rules[i].text);
-      VerifyOptions options;
-      options.time_limit = 60;
-      options.conditions = 3;
-      const RuleVerdict verdict = verify(rule, properties, options);
-      const bool is_taken_in = verdict.kind == RuleVerdict::Kind::proved ||
-                               verdict.kind == RuleVerdict::Kind::conditional || !verdict.disagreement.empty();
-      const std::lock_guard lock(mutex);
-      ++table[rules[i].family][verdict.kind == RuleVerdict::Kind::refuted
-                                   ? verdict.reason
-                                   : std::string(verifier::text_of(verdict.kind))];
-      if (is_taken_in) complaints.push_back(rules[i].text + verdict.disagreement);
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
-  }
+  parallel_for(thread_count(0), rules.size(), [&](std::size_t i) {
+    const rules::Rule rule = rules::parse_rule(rules[i].text);
+    VerifyOptions options;
+    options.time_limit = 60;
+    options.conditions = 3;
+    const RuleVerdict verdict = verify(rule, properties, options);
+    const bool is_taken_in = verdict.kind == RuleVerdict::Kind::proved ||
+                             verdict.kind == RuleVerdict::Kind::conditional || !verdict.disagreement.empty();
+    const std::lock_guard lock(mutex);
+    ++table[rules[i].family]
+           [verdict.kind == RuleVerdict::Kind::refuted ? verdict.reason : std::string(verifier::text_of(verdict.kind))];
+    if (is_taken_in) complaints.push_back(rules[i].text + verdict.disagreement);
+  });
   std::size_t undefined = 0;
   for (const auto& [family, verdicts] : table)
     for (const auto& [verdict, times] : verdicts) {
