@@ -9,7 +9,7 @@
 #include "cli/files/places.h"
 #include "cli/files/rule_set.h"
 #include "cli/opt/optimise.h"
-#include "cli/opt/options.h"
+#include "cli/opt/settings.h"
 #include "onnx/cleanup/cleanup.h"
 
 namespace taso::cli {

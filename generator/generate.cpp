@@ -71,7 +71,7 @@ SmallTerm part_of(const SmallTerm& term, std::uint8_t root) {
 
 /// "concat(a, b) = t" says that a and b are the parts of t. If one operator does the work of two, this deserves a rule
 /// of its own, because a graph need not contain the concat.
-std::optional<Equality> merging_of(const Equality& equality, const Family& family) {
+std::optional<Equality> merge_rule_of(const Equality& equality, const Family& family) {
   if (equality.left.size() != 1) return std::nullopt;
   for (const bool turned : {false, true}) {
     const SmallTerm &joined = (turned ? equality.right : equality.left)[0],
@@ -196,10 +196,10 @@ class Generator {
   void drop_coincidences() {
     std::erase_if(candidates_, [&](const Candidate& candidate) {
       const rules::Rule& law = candidate.law.rule;
-      return candidate.size > options_.max_operators || is_coincidence(law) || only_exchanges(law);
+      return candidate.size > options_.max_operators || is_coincidence(law) || only_permutes_inputs(law);
     });
     report_.general = candidates_.size();
-    for (rules::Rule& rule : exchanges()) {
+    for (rules::Rule& rule : commutativity_axioms()) {
       known_.add(std::move(rule));
       ++known_before_;
     }
@@ -236,7 +236,7 @@ class Generator {
   }
 
   void add_candidates(const Family& family, const std::vector<Equality>& equalities) {
-    const World world(family, false, options_.seed);
+    const SampleInputs world(family, false, options_.seed);
     std::vector<std::optional<Candidate>> found(equalities.size());
     std::vector<std::uint8_t> own(equalities.size());
     parallel_for(options_.jobs, equalities.size(), options_.stop, [&](std::size_t i) {
@@ -247,7 +247,7 @@ class Generator {
         const std::size_t size = rules::size_of(law->rule), inputs = law->rule.inputs().size();
         Candidate candidate{size, tree_size(equality), inputs, {}, std::move(*law), {}};
         if (!may_be_source(candidate.law.rule)) candidate.law = turned_round(candidate.law);
-        if (const auto merging = merging_of(equality, family)) candidate.merging = written(*merging, family);
+        if (const auto merging = merge_rule_of(equality, family)) candidate.merging = written(*merging, family);
         candidate.text = rules::canonical_text(candidate.law.rule);
         found[i] = std::move(candidate);
       }

@@ -129,7 +129,7 @@ void Exploration::expand(std::uint32_t id) {
   candidates_.repair();
   const GraphCost cost = states_[id].cost;
   for (const auto& [root, list] : candidates_.all())
-    for (const Candidate& candidate : list) {
+    for (const PossibleRewrite& candidate : list) {
       Waiting waiting;
       waiting.cost = cost + candidate.difference;
       if (!is_cheap(waiting.cost)) continue;

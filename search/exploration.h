@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "search/queue.h"
-#include "search/rewriting/candidates.h"
+#include "search/rewriting/possible_rewrites.h"
 
 namespace taso::search {
 
@@ -77,7 +77,7 @@ class Exploration {
   Store store_;
   Program program_;
   Prices prices_;
-  Candidates candidates_;
+  PossibleRewrites candidates_;
   std::vector<State> states_;
   Queue queue_;
   std::unordered_set<ProgramHash, HashProgramHash> seen_;

@@ -17,7 +17,7 @@ constexpr RunTime too_dear{std::numeric_limits<cost::Cost>::max() / 4, std::nume
 
 }  // namespace
 
-RunChoice::RunChoice(const Graph& graph, Program& program, Prices& prices, Candidates& candidates,
+RunChoice::RunChoice(const Graph& graph, Program& program, Prices& prices, PossibleRewrites& candidates,
                      const GraphCost& before, std::vector<Applied>& applied, OpaqueNodes& opaque,
                      const RunChoiceOptions& options)
     : program_(program),
@@ -165,17 +165,17 @@ std::vector<RunChoice::Move> RunChoice::moves_that_leave_out(std::size_t most) c
 /// model again.
 std::vector<RunChoice::Move> RunChoice::moves_that_add(std::size_t most) {
   candidates_.repair();
-  std::vector<const Candidate*> order;
+  std::vector<const PossibleRewrite*> order;
   for (const auto& [root, list] : candidates_.all())
-    for (const Candidate& candidate : list)
+    for (const PossibleRewrite& candidate : list)
       if (cost().price + candidate.difference.price <= before_.price &&
           (std::abs(candidate.difference.price) > noise() || candidate.difference.operators < 0 ||
            candidate.difference.kernels < 0))
         order.push_back(&candidate);
   std::stable_sort(order.begin(), order.end(),
-                   [](const Candidate* a, const Candidate* b) { return a->difference < b->difference; });
+                   [](const PossibleRewrite* a, const PossibleRewrite* b) { return a->difference < b->difference; });
   std::vector<Move> moves;
-  for (const Candidate* candidate : order) {
+  for (const PossibleRewrite* candidate : order) {
     if (moves.size() == most) break;
     moves.push_back({{}, candidate->match, {}});
   }

@@ -12,7 +12,7 @@
 #include "search/program/applied_steps.h"
 #include "search/program/extract.h"
 #include "search/region.h"
-#include "search/rewriting/candidates.h"
+#include "search/rewriting/possible_rewrites.h"
 
 namespace taso::search {
 
@@ -27,7 +27,7 @@ struct RunChoiceOptions {
 class RunChoice {
  public:
   /// `applied` leads from the graph, which costs `before`, to the current program.
-  RunChoice(const Graph& graph, Program& program, Prices& prices, Candidates& candidates, const GraphCost& before,
+  RunChoice(const Graph& graph, Program& program, Prices& prices, PossibleRewrites& candidates, const GraphCost& before,
             std::vector<Applied>& applied, OpaqueNodes& opaque, const RunChoiceOptions& options);
 
   /// Leaves out steps that do not pay when the graph runs, and takes more that do. The resulting program takes no
@@ -63,7 +63,7 @@ class RunChoice {
 
   Program& program_;
   Prices& prices_;
-  Candidates& candidates_;
+  PossibleRewrites& candidates_;
   GraphCost before_;
   std::vector<Applied>& applied_;
   AppliedSteps steps_;

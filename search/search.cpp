@@ -184,9 +184,9 @@ class Search {
     for (bool goes_on = true; goes_on && expanded_ < options_.budget; goes_on = !should_end()) {
       candidates_.repair();  // if this is ended early, the best candidate so far is still taken
       ++expanded_;
-      const Candidate* best = nullptr;
+      const PossibleRewrite* best = nullptr;
       for (const auto& [root, list] : candidates_.all())
-        for (const Candidate& candidate : list)
+        for (const PossibleRewrite& candidate : list)
           if (is_worth(GraphCost(), candidate.difference, kernels_.noise()) &&
               prices_.allows(cost_ + candidate.difference) &&
               (best == nullptr || candidate.difference < best->difference))
@@ -416,7 +416,7 @@ class Search {
   cost::Layout layout_;
   WeightGrowth growth_;
   Prices prices_;
-  Candidates candidates_;
+  PossibleRewrites candidates_;
   GraphCost before_, cost_;
   std::vector<Applied> applied_;
   OpaqueNodes opaque_;

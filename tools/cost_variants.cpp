@@ -138,7 +138,7 @@ std::vector<rules::Rule> some_of(const std::vector<rules::Rule>& rules, Random& 
 /// Makes variants with different predicted times; the first is the model itself.
 class VariantMaker {
  public:
-  VariantMaker(const taso::onnx::Imported& imported, pricing::Pricing& pricing, const Settings& settings)
+  VariantMaker(const taso::onnx::ImportedModel& imported, pricing::Pricing& pricing, const Settings& settings)
       : imported_(imported),
         pricing_(pricing),
         settings_(settings),
@@ -188,7 +188,7 @@ class VariantMaker {
     std::fflush(stdout);
   }
 
-  const taso::onnx::Imported& imported_;
+  const taso::onnx::ImportedModel& imported_;
   pricing::Pricing& pricing_;
   const Settings& settings_;
   std::size_t wanted_;

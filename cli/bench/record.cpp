@@ -114,7 +114,7 @@ class Recording {
                                          bool measures_on_its_way) {
     if (interrupted() || is_late()) return std::nullopt;
     if (!rules_) rules_ = prove(read_rule_set({}, {}), settings_.jobs, console_);
-    OptOptions options;
+    OptSettings options;
     options.jobs = settings_.jobs;
     options.time_budget = longest_search;
     if (deadline_)

@@ -69,7 +69,7 @@ void check_apart(const std::vector<Place>& read, const std::vector<Place>& writt
   }
 }
 
-void check_places(const OptOptions& options) {
+void check_places(const OptSettings& options) {
   std::vector<Place> read, written;
   if (!options.dry_run && !is_standard_stream(options.output) && is_same_file(options.output, options.input)) {
     if (!options.force)
@@ -88,7 +88,7 @@ void check_places(const OptOptions& options) {
   check_apart(read, written);
 }
 
-void check_weights_are_kept(const OptOptions& options, onnx::Model& model) {
+void check_weights_are_kept(const OptSettings& options, onnx::Model& model) {
   std::vector<Place> written;
   if (options.report) written.push_back({"the report", *options.report});
   if (options.console.log_file) written.push_back({"the log", *options.console.log_file});

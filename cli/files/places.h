@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/console/streams.h"
-#include "cli/opt/options.h"
+#include "cli/opt/settings.h"
 #include "onnx/model/model.h"
 
 namespace taso::cli {
@@ -30,9 +30,9 @@ struct Place {
 void check_apart(const std::vector<Place>& read, const std::vector<Place>& written);
 
 /// Looks at names and inodes only; reads and opens nothing. Throws UsageError.
-void check_places(const OptOptions& options);
+void check_places(const OptSettings& options);
 /// The model's weight files are inputs as well. Throws UsageError.
-void check_weights_are_kept(const OptOptions& options, onnx::Model& model);
+void check_weights_are_kept(const OptSettings& options, onnx::Model& model);
 /// The same for the weight files of several models. Reads the models before anything is written, even a log line. Skips
 /// a model that cannot be read, because loading it later reports why. Throws UsageError.
 void check_weights_are_kept(const std::vector<std::filesystem::path>& models, const std::vector<Place>& written);

@@ -34,7 +34,7 @@ void for_each_application(generator::Programs& programs, const generator::Family
 /// The names of the schemas that can be applied at all, within that many steps. One tensor of each layout represents
 /// all, because its contents do not matter.
 std::set<std::string> usable(const generator::Family& family, std::size_t max_operators) {
-  const generator::World world(family, false, 1);
+  const generator::SampleInputs world(family, false, 1);
   generator::Programs programs(world);
   std::vector<generator::LayoutId> layouts;
   std::set<generator::LayoutId> seen;

@@ -48,7 +48,7 @@ void remove_certificate(const std::filesystem::path& output) {
   if (error) throw EnvironmentError(fmt::format("cannot remove {}: {}", file.string(), error.message()));
 }
 
-rules::RewriteCertificate begin_certificate(const OptOptions& options) {
+rules::RewriteCertificate begin_certificate(const OptSettings& options) {
   rules::RewriteCertificate certificate;
   certificate.version = program_version();
   certificate.disabled.assign(options.disabled_passes.begin(), options.disabled_passes.end());
@@ -82,7 +82,7 @@ void complete(rules::RewriteCertificate& certificate, const Candidate& candidate
   certificate.names = search.names;
 }
 
-std::filesystem::path write_certificate(rules::RewriteCertificate certificate, const OptOptions& options) {
+std::filesystem::path write_certificate(rules::RewriteCertificate certificate, const OptSettings& options) {
   certificate.output = onnx::hash_of_model(options.output);
   return write_file(certificate_file_of(options.output), rules::print(certificate));
 }

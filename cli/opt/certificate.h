@@ -1,7 +1,7 @@
 // The certificate that taso-opt writes beside a model; see rules/language/rewrite_certificate.h.
 #pragma once
 
-#include "cli/opt/options.h"
+#include "cli/opt/settings.h"
 #include "cli/opt/steps/steps.h"
 #include "onnx/cleanup/cleanup.h"
 #include "rules/language/rewrite_certificate.h"
@@ -9,7 +9,7 @@
 namespace taso::cli {
 
 /// Fills in what the options determine.
-rules::RewriteCertificate begin_certificate(const OptOptions& options);
+rules::RewriteCertificate begin_certificate(const OptSettings& options);
 
 /// Throws UsageError if another kind of file has the certificate's name.
 void check_certificate_place(const std::filesystem::path& output);
@@ -24,6 +24,6 @@ onnx::CleanupOptions exact_passes_only(onnx::CleanupOptions options);
 /// Fills in what was done to the model.
 void complete(rules::RewriteCertificate& certificate, const Candidate& candidate);
 /// Call it after the output is written. Returns the certificate's path. Throws EnvironmentError.
-std::filesystem::path write_certificate(rules::RewriteCertificate certificate, const OptOptions& options);
+std::filesystem::path write_certificate(rules::RewriteCertificate certificate, const OptSettings& options);
 
 }  // namespace taso::cli

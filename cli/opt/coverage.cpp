@@ -15,7 +15,7 @@
 namespace taso::cli {
 namespace {
 
-std::string reason_of(const proto::NodeProto& node, const onnx::Imported& imported) {
+std::string reason_of(const proto::NodeProto& node, const onnx::ImportedModel& imported) {
   if (!node.domain().empty() && node.domain() != "ai.onnx") return "not part of ONNX";
   if (!onnx::is_lowered(node.op_type())) return "not modelled";
   for (const std::string& name : node.input()) {
@@ -33,7 +33,7 @@ std::string reason_of(const proto::NodeProto& node, const onnx::Imported& import
 
 }  // namespace
 
-Coverage coverage_of(const onnx::ModelView& view, const onnx::Imported& imported) {
+Coverage coverage_of(const onnx::ModelView& view, const onnx::ImportedModel& imported) {
   Coverage coverage;
   for (const proto::NodeProto* node : view.nodes) {
     if (node->op_type() == "Constant" || node->output().empty()) continue;

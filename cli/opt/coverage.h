@@ -17,7 +17,7 @@ struct Coverage {
   std::map<std::string, std::map<std::string, std::size_t>> opaque;
 };
 
-Coverage coverage_of(const onnx::ModelView& view, const onnx::Imported& imported);
+Coverage coverage_of(const onnx::ModelView& view, const onnx::ImportedModel& imported);
 
 /// One line: "understood 7 of 9 operators; opaque: 2 Add (on int64)".
 std::string text_of(const Coverage& coverage);

@@ -116,7 +116,7 @@ void forget_computed_shapes(proto::GraphProto& graph) {
 }
 
 void infer_outputs(onnx::Model& model) {
-  const onnx::Imported imported = onnx::import_model(onnx::view_of(model));
+  const onnx::ImportedModel imported = onnx::import_model(onnx::view_of(model));
   require_matching_reshapes(imported.graph);
   for (auto& output : *model.mutable_proto().mutable_graph()->mutable_output()) {
     ShapeProto* shape = shape_in(output);

@@ -49,7 +49,7 @@ onnx::SpecialValues demanded_of_special_values(rules::FloatMode mode) {
   return onnx::SpecialValues::reported;
 }
 
-onnx::CheckOptions check_options(const OptOptions& options, const proto::ModelProto& model) {
+onnx::CheckOptions check_options(const OptSettings& options, const proto::ModelProto& model) {
   onnx::CheckOptions check;
   check.samples = options.samples;
   check.seed = options.seed;
@@ -63,7 +63,7 @@ onnx::CheckOptions check_options(const OptOptions& options, const proto::ModelPr
 }
 
 /// The size of the written files. It may differ from the message's size if weights moved.
-std::uint64_t save(const onnx::Model& model, const OptOptions& options) {
+std::uint64_t save(const onnx::Model& model, const OptSettings& options) {
   if (is_standard_stream(options.output)) {
     const std::string bytes = model.serialise_whole();
     write_output(options.output, bytes);
@@ -85,7 +85,7 @@ std::uint64_t save(const onnx::Model& model, const OptOptions& options) {
 }
 
 /// Finds errors that are visible before the model is read.
-void check_places_first(const OptOptions& options, bool is_certified) {
+void check_places_first(const OptSettings& options, bool is_certified) {
   // All later errors go to the log.
   if (options.console.log_file)
     check_weights_are_kept(std::vector{options.input}, {{"the log", *options.console.log_file}});
@@ -99,7 +99,7 @@ void check_places_first(const OptOptions& options, bool is_certified) {
 }
 
 /// Reads the rules and proves those that are not known to be proved. `failures` lists rules that could not be proved.
-SearchRules rules_for(const OptOptions& options, Console& console) {
+SearchRules rules_for(const OptSettings& options, Console& console) {
   if (options.budget == 0) return {};
   const RuleSet set = read_rule_set(options.rule_files, options.disabled_rules, options.extra_rules);
   for (std::size_t i = 0; i + set.extra < set.files.size() && options.rule_files.empty(); ++i)
@@ -112,7 +112,7 @@ SearchRules rules_for(const OptOptions& options, Console& console) {
 }
 
 /// The GPU that the options ask for, if there is one.
-std::unique_ptr<gpu::Accelerator> gpu_for(const OptOptions& options, std::unique_ptr<gpu::Accelerator> given,
+std::unique_ptr<gpu::Accelerator> gpu_for(const OptSettings& options, std::unique_ptr<gpu::Accelerator> given,
                                           Console& console) {
   if (!options.pricing.on_gpu || given) return given;
   std::string trouble;
@@ -140,29 +140,29 @@ void describe_in(onnx::Model& model, const std::optional<SearchSummary>& search,
 }
 
 /// From the first clean-up to a checked and certified model.
-Candidate rewritten(const Task& task, std::optional<Coverage>& coverage) {
-  const OptOptions& options = task.options;
+Candidate rewritten(const OptRun& run, std::optional<Coverage>& coverage) {
+  const OptSettings& options = run.options;
   Candidate candidate = with_file_name(options.input, [&] {
-    task.phases.begin("clean-up", "cleaning up");
-    Candidate found = clean(task);
+    run.phases.begin("clean-up", "cleaning up");
+    Candidate found = clean(run);
     if (found.cleaned) {
       const Graph& graph = found.cleaned->graph;
-      task.pricing.choose(graph, pricing::sizes_from(graph, task.shapes));
+      run.pricing.choose(graph, pricing::sizes_from(graph, run.shapes));
       coverage = coverage_of(found.edit->view(), *found.cleaned);
     }
     // The graphs of a training model refer to each other by name in ways that the main graph does not show.
-    if (options.budget > 0 && task.model.proto().training_info_size() == 0) {
-      task.phases.begin("search", "searching");
-      found = improve(task, std::move(found), task.rules);
+    if (options.budget > 0 && run.model.proto().training_info_size() == 0) {
+      run.phases.begin("search", "searching");
+      found = improve(run, std::move(found), run.rules);
     }
-    found = confirm(task, std::move(found));
+    found = confirm(run, std::move(found));
     // From here on a result exists: an interrupt does not discard it.
-    return check(task, std::move(found));
+    return check(run, std::move(found));
   });
-  return certify(task, std::move(candidate));
+  return certify(run, std::move(candidate));
 }
 
-void conclude(const OptOptions& options, const Summary& summary, Console& console) {
+void conclude(const OptSettings& options, const Summary& summary, Console& console) {
   if (options.report) write_output(*options.report, report_of(summary));
   console.say(Level::result, table_of(summary));
   console.verdict(!summary.failed(), summary.verdict());
@@ -170,7 +170,7 @@ void conclude(const OptOptions& options, const Summary& summary, Console& consol
 
 }  // namespace
 
-ExitCode optimise(const OptOptions& options, Console& console, std::unique_ptr<gpu::Accelerator> gpu,
+ExitCode optimise(const OptSettings& options, Console& console, std::unique_ptr<gpu::Accelerator> gpu,
                   const Spoil& spoil) {
   const bool is_certified = options.certificate && !options.dry_run && !is_standard_stream(options.output);
   check_places_first(options, is_certified);
@@ -201,9 +201,9 @@ ExitCode optimise(const OptOptions& options, Console& console, std::unique_ptr<g
   }
 
   pricing::Pricing pricing(options.pricing, gpu_for(options, std::move(gpu), console), measuring_on(console));
-  Task task{model, options, checking, checking.shapes, rules, pricing, console, phases, certificate, spoil};
-  for (const auto& [name, data] : checking.data) task.shapes[name] = data.extents();
-  Candidate result = rewritten(task, summary.coverage);
+  OptRun run{model, options, checking, checking.shapes, rules, pricing, console, phases, certificate, spoil};
+  for (const auto& [name, data] : checking.data) run.shapes[name] = data.extents();
+  Candidate result = rewritten(run, summary.coverage);
 
   phases.begin("save", options.dry_run ? "finishing" : fmt::format("writing {}", options.output.string()));
   describe_in(model, result.search, is_certified);

@@ -33,7 +33,7 @@ namespace {
 class Progress {
  public:
   using Time = std::optional<SearchRounds::Seconds>;
-  Progress(Console& console, const OptOptions& options, const Time& time)
+  Progress(Console& console, const OptSettings& options, const Time& time)
       : shown_(console), options_(options), time_(time) {}
   void operator()(const search::SearchProgress& now) {
     shown_.show([&] { return line(now); });
@@ -51,7 +51,7 @@ class Progress {
   }
 
   ProgressLine shown_;
-  const OptOptions& options_;
+  const OptSettings& options_;
   Time time_;
 };
 
@@ -67,7 +67,7 @@ void count_applied(const std::vector<rules::RewriteStep>& steps, SearchSummary& 
 }
 
 /// The model's names of the values that the steps mention; if a value has several, the first in order.
-std::vector<std::pair<rules::ValueNumber, std::string>> names_of(const onnx::Imported& imported,
+std::vector<std::pair<rules::ValueNumber, std::string>> names_of(const onnx::ImportedModel& imported,
                                                                  const std::vector<rules::RewriteStep>& steps) {
   std::unordered_map<Value, rules::ValueNumber, HashValue> numbers;
   for (const Node* node : imported.graph.nodes())
@@ -126,7 +126,7 @@ struct AdmittedRules {
 };
 
 /// Each rule is judged by itself, so the result does not depend on the number of threads.
-AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const OptOptions& options) {
+AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const OptSettings& options) {
   const std::vector<rules::Rule>& rules = given.rules;
   const bool in_float16 = has_float16(graph);
   const auto is_admitted_here = [&](const rules::Rule& rule) {
@@ -151,7 +151,7 @@ AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const
 /// The simulated run time of a graph; empty if another objective decides.
 std::function<search::RunTime(const Graph&, cost::Layout)> time_of_run(const Graph& graph,
                                                                        const cost::DimensionSizes& sizes,
-                                                                       const OptOptions& options,
+                                                                       const OptSettings& options,
                                                                        const pricing::Pricing& pricing) {
   if (options.objective != cost::Objective::time) return {};
   // The input graph is priced more than once; its time changes when more kernels are measured.
@@ -190,15 +190,15 @@ void SearchSummary::give_up(const std::string& reason) {
 }
 
 SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
-                           const std::map<std::string, Extents>& shapes, const OptOptions& options,
+                           const std::map<std::string, Extents>& shapes, const OptSettings& options,
                            pricing::Pricing& pricing, Console& console) {
   SearchSummary summary;
   summary.objective = options.objective;
   summary.max_growth = options.max_growth;
   summary.rules = rules.rules.size();
   summary.rules_hash = rules.hash;
-  const std::shared_ptr<const onnx::Imported> shared = edit.imported();  // the state before the result is written
-  const onnx::Imported& imported = *shared;
+  const std::shared_ptr<const onnx::ImportedModel> shared = edit.imported();  // the state before the result is written
+  const onnx::ImportedModel& imported = *shared;
   std::unordered_set<Value, HashValue> named;
   for (const auto& [name, value] : imported.values) named.insert(value);
   const AdmittedRules admitted = admitted_rules(imported.graph, rules, options);

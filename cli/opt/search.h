@@ -9,7 +9,7 @@
 
 #include "cli/console/console.h"
 #include "cli/files/rule_set.h"
-#include "cli/opt/options.h"
+#include "cli/opt/settings.h"
 #include "cost/plan/objective.h"
 #include "onnx/export/edit.h"
 #include "ops/core/array.h"
@@ -60,7 +60,7 @@ struct SearchSummary {
 /// Searches, and writes the result into the edit. If it cannot be written, the summary says so and the edit must be
 /// discarded. `shapes` gives input shapes that the model leaves open.
 SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
-                           const std::map<std::string, Extents>& shapes, const OptOptions& options,
+                           const std::map<std::string, Extents>& shapes, const OptSettings& options,
                            pricing::Pricing& pricing, Console& console);
 
 }  // namespace taso::cli

@@ -26,7 +26,7 @@ std::optional<search::Experience> shipped_experience(Console& console) {
 }  // namespace
 
 RuleSelection select_rules(const Graph& graph, const std::vector<rules::Rule>& rules, std::size_t extra,
-                           const OptOptions& options, Console& console) {
+                           const OptSettings& options, Console& console) {
   RuleSelection selection{search::recognise(graph), {}};
   search::RuleChoice& choice = selection.choice;
   choice.rules = rules;

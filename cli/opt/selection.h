@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/console/console.h"
-#include "cli/opt/options.h"
+#include "cli/opt/settings.h"
 #include "search/selection/architecture.h"
 #include "search/selection/experience.h"
 
@@ -20,7 +20,7 @@ struct RuleSelection {
 /// Uses the shipped record of which rules paid off. If it is missing or unreadable (which gives a warning), all rules
 /// are used. The last `extra` rules were added by the user and are always used.
 RuleSelection select_rules(const Graph& graph, const std::vector<rules::Rule>& rules, std::size_t extra,
-                           const OptOptions& options, Console& console);
+                           const OptSettings& options, Console& console);
 
 /// The recognised kind of network and the chosen rules, for `--explain`.
 std::string explain(const RuleSelection& selection);

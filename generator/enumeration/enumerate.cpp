@@ -20,7 +20,7 @@ constexpr std::size_t first_level_of_one_naming = 5;
 constexpr std::uint64_t named_otherwise = std::uint64_t{1} << 63;  // above the 61 bits of a key
 
 template <class T, std::size_t most>
-bool share(const Few<T, most>& a, const Few<T, most>& b) {
+bool share(const SmallVector<T, most>& a, const SmallVector<T, most>& b) {
   for (auto i = a.begin(), k = b.begin(); i != a.end() && k != b.end();) {
     if (*i == *k) return true;
     if (*i < *k)
@@ -553,7 +553,7 @@ class Enumerator {
 
   const Family& family_;
   const EnumerateOptions& options_;
-  World world_;
+  SampleInputs world_;
   Programs programs_;
   Enumeration result_;
   FlatTable<Fingerprint, HashFingerprint> known_;  // values of earlier levels

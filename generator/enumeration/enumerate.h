@@ -7,8 +7,8 @@
 #include <stop_token>
 #include <vector>
 
+#include "generator/enumeration/sample_inputs.h"
 #include "generator/enumeration/values.h"
-#include "generator/enumeration/world.h"
 #include "generator/selection/small_term.h"
 
 namespace taso::generator {

@@ -69,7 +69,7 @@ Fingerprint fingerprint(Field seed, std::span<const Field> contents) {
   return {high.bits(), low.bits()};
 }
 
-std::unique_ptr<Program> Program::compile(const World& world, const Schema& schema,
+std::unique_ptr<Program> Program::compile(const SampleInputs& world, const Schema& schema,
                                           std::span<const Layout* const> operands) {
   auto program = std::make_unique<Program>();
   Recording recording;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "generator/enumeration/recorded.h"
-#include "generator/enumeration/world.h"
+#include "generator/enumeration/sample_inputs.h"
 
 namespace taso::generator {
 
@@ -17,7 +17,7 @@ using LayoutId = std::uint32_t;
 class Program {
  public:
   /// Null if the schema does not take such operands.
-  static std::unique_ptr<Program> compile(const World& world, const Schema& schema,
+  static std::unique_ptr<Program> compile(const SampleInputs& world, const Schema& schema,
                                           std::span<const Layout* const> operands);
 
   const std::vector<Layout>& results() const { return results_; }
@@ -50,7 +50,7 @@ class Program {
 /// Interns layouts and compiles each program once. Thread-safe.
 class Programs {
  public:
-  explicit Programs(const World& world) : world_(world) {}
+  explicit Programs(const SampleInputs& world) : world_(world) {}
   LayoutId layout(const Layout& layout);
   Layout layout(LayoutId id) const;
   std::size_t layouts() const;
@@ -59,7 +59,7 @@ class Programs {
 
  private:
   LayoutId intern(const Layout& layout);
-  const World& world_;
+  const SampleInputs& world_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<const Layout>> layouts_;
   std::unordered_map<std::uint64_t, std::unique_ptr<Program>> programs_;

@@ -33,7 +33,7 @@ struct HashForm {
 
 /// A short sequence with inline storage.
 template <class T, std::size_t most>
-struct Few {
+struct SmallVector {
   std::array<T, most> items{};
   std::uint8_t count = 0;
   const T* begin() const { return items.data(); }
@@ -46,9 +46,9 @@ struct Few {
 
 struct Value {
   Form form;
-  std::uint8_t size = 0;        ///< number of operators
-  Few<std::uint8_t, 15> uses;   ///< inputs in the order of first use
-  Few<std::uint32_t, 7> nodes;  ///< the operators, sorted; the results of one application share its number
+  std::uint8_t size = 0;                ///< number of operators
+  SmallVector<std::uint8_t, 15> uses;   ///< inputs in the order of first use
+  SmallVector<std::uint32_t, 7> nodes;  ///< the operators, sorted; the results of one application share its number
   LayoutId layout = 0;
   std::uint64_t contents = 0;  ///< index of the first element
   std::uint64_t shape = 0;     ///< hash of how it is computed, independent of the names of inputs

@@ -26,7 +26,7 @@ std::string form(const SmallTerm& term, std::size_t place) {
 }
 
 /// Evaluates a term in which the value of some nodes is given.
-std::optional<Item> evaluate_with(const SmallTerm& term, const World& world, const std::string& given,
+std::optional<Item> evaluate_with(const SmallTerm& term, const SampleInputs& world, const std::string& given,
                                   const Item& item) {
   std::vector<Item> items;
   for (std::size_t i = 0; i < term.nodes.size(); ++i) {
@@ -94,7 +94,7 @@ bool rewrites(const rules::Rule& candidate, const rules::Properties& rules, cons
 
 }  // namespace
 
-bool has_common_subgraph(const Equality& equality, const World& world) {
+bool has_common_subgraph(const Equality& equality, const SampleInputs& world) {
   std::map<std::string, std::pair<std::size_t, std::size_t>> of_left;  // form → (term, node)
   for (std::size_t t = 0; t < equality.left.size(); ++t)
     for (std::size_t i = 0; i < equality.left[t].nodes.size(); ++i)

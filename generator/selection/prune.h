@@ -10,7 +10,7 @@
 namespace taso::generator {
 
 /// Whether both sides contain a common operator that any tensor may replace: then a smaller rule says the same.
-bool has_common_subgraph(const Equality& equality, const World& world);
+bool has_common_subgraph(const Equality& equality, const SampleInputs& world);
 
 /// Whether rewriting with the permitted rules, as equations and in a few rounds, makes the two sides equal. If every
 /// convolution has its bias, no bias is taken out on the way: a search would have to take apart what it is to merge.

@@ -63,7 +63,7 @@ class Trial {
     return fingerprint(seed_of(programs_.layout(parts.back().layout)), parts.back().contents);
   }
 
-  World world_;
+  SampleInputs world_;
   Programs programs_;
   std::vector<LayoutId> inputs_;
 };
@@ -93,7 +93,7 @@ class FloatTrial {
   }
 
  private:
-  World world_;
+  SampleInputs world_;
   std::vector<ItemOf<double>> inputs_;
 };
 

@@ -29,7 +29,7 @@ std::size_t Equality::operators() const {
   return count;
 }
 
-std::optional<Item> evaluate(const SmallTerm& term, const World& world) {
+std::optional<Item> evaluate(const SmallTerm& term, const SampleInputs& world) {
   return evaluate<Field>(term, world, world.all_inputs());
 }
 

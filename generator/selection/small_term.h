@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "generator/enumeration/sample_inputs.h"
 #include "generator/enumeration/values.h"
-#include "generator/enumeration/world.h"
 
 namespace taso::generator {
 
@@ -36,10 +36,10 @@ struct Equality {
 std::size_t tree_size(const SmallTerm& term);
 
 /// The value of a term in a world; nothing if it is not well-formed there.
-std::optional<Item> evaluate(const SmallTerm& term, const World& world);
+std::optional<Item> evaluate(const SmallTerm& term, const SampleInputs& world);
 /// The same for given inputs, by place.
 template <class S>
-std::optional<ItemOf<S>> evaluate(const SmallTerm& term, const World& world, std::span<const ItemOf<S>> inputs) {
+std::optional<ItemOf<S>> evaluate(const SmallTerm& term, const SampleInputs& world, std::span<const ItemOf<S>> inputs) {
   std::vector<ItemOf<S>> items;
   for (const SmallTerm::Node& node : term.nodes) {
     if (node.schema == SmallTerm::Node::input) {

@@ -202,7 +202,7 @@ class Minimum {
  public:
   Minimum(std::vector<Law>& laws, const std::vector<rules::Rule>& stated, const std::stop_token& stop)
       : laws_(laws), stop_(stop) {
-    for (rules::Rule& rule : exchanges()) known_.add(std::move(rule));
+    for (rules::Rule& rule : commutativity_axioms()) known_.add(std::move(rule));
     free_ = known_.size();
     for (const rules::Rule& rule : stated) known_.add(as_equation(rule));
     first_ = known_.size();
@@ -273,7 +273,9 @@ bool is_coincidence(const rules::Rule& law) {
   return takes_twice || (!has_each_input_once(law.source) && !has_each_input_once(law.target));
 }
 
-bool only_exchanges(const rules::Rule& law) { return form_of(law.source) == form_of(law.target) && !associates(law); }
+bool only_permutes_inputs(const rules::Rule& law) {
+  return form_of(law.source) == form_of(law.target) && !associates(law);
+}
 
 bool is_polynomial_identity(const rules::Rule& law) {
   return std::equal(law.source.begin(), law.source.end(), law.target.begin(), law.target.end(),
@@ -293,7 +295,7 @@ std::size_t kernels_of(const Side& side) {
   return seen.size();
 }
 
-bool leads_on(const rules::Rule& rule) {
+bool is_useful_direction(const rules::Rule& rule) {
   if (rule.source.size() > 1) {
     std::map<std::string, std::size_t> counts;
     for (const rules::PatternPtr& pattern : rule.source) count_inputs(*pattern, counts);
@@ -312,7 +314,7 @@ bool leads_on(const rules::Rule& rule) {
                      [&](const rules::PatternPtr& operand) { return operand->op == before.op; });
 }
 
-std::vector<rules::Rule> exchanges() {
+std::vector<rules::Rule> commutativity_axioms() {
   return {rules::parse_rule("axiom add-commutes\n  add(x, y) = add(y, x)\n  where broadcast(x, y)\n"),
           rules::parse_rule("axiom mul-commutes\n  mul(x, y) = mul(y, x)\n  where broadcast(x, y)\n")};
 }
@@ -342,7 +344,7 @@ Worth worth_of(std::vector<Law> laws, const std::vector<rules::Rule>& stated, co
   drop_empty();
   worth.laws = std::move(laws);
   worth.not_following = rules_in(worth.laws);
-  for (Law& law : worth.laws) std::erase_if(law, [](const rules::Rule& rule) { return !leads_on(rule); });
+  for (Law& law : worth.laws) std::erase_if(law, [](const rules::Rule& rule) { return !is_useful_direction(rule); });
   std::erase_if(worth.laws, [](const Law& law) { return law.empty(); });
   worth.leading_on = rules_in(worth.laws);
   return worth;

@@ -24,7 +24,7 @@ bool is_coincidence(const rules::Rule& law);
 
 /// Whether the sides differ only in the places of inputs: the rewritten graph costs the same. Sums and products of
 /// three are excepted: which two come first may matter to another rule.
-bool only_exchanges(const rules::Rule& law);
+bool only_permutes_inputs(const rules::Rule& law);
 
 /// Whether the two sides are the same polynomial, taking everything but sums, differences and products as a variable.
 bool is_polynomial_identity(const rules::Rule& law);
@@ -38,10 +38,10 @@ std::size_t kernels_of(const std::vector<rules::PatternPtr>& side);
 /// its inverse); or a function is done twice, once merged with what computes its operand and once with what reads it.
 /// With two results: they are products or convolutions that share an operand; otherwise computing them as one saves
 /// nothing.
-bool leads_on(const rules::Rule& rule);
+bool is_useful_direction(const rules::Rule& rule);
 
 /// Laws that need no rule: the search matches sums and products in either order.
-std::vector<rules::Rule> exchanges();
+std::vector<rules::Rule> commutativity_axioms();
 
 /// The laws worth writing, and the number of rules left after each step.
 struct Worth {

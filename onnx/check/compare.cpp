@@ -147,7 +147,7 @@ class Comparison {
     return false;
   }
 
-  Imported import_edited(SharedImport& shared) const {
+  ImportedModel import_edited(SharedImport& shared) const {
     try {
       return import_model(after_, &shared);
     } catch (const InputError& error) {
@@ -172,7 +172,7 @@ class Comparison {
     {
       // The tables of names of a large model take much memory: only the graphs stay while they run.
       SharedImport shared;
-      Imported imported = import_model(before_, &shared);
+      ImportedModel imported = import_model(before_, &shared);
       sides_.set_defaults(imported.defaults);
       before = std::move(imported.graph);
       imported = {};
@@ -240,9 +240,9 @@ class Comparison {
 
     SharedImport shared;
     shared.cut = std::move(cut_before);
-    const Imported before = import_model(before_, &shared);
+    const ImportedModel before = import_model(before_, &shared);
     shared.cut = std::move(cut_after);
-    const Imported after = import_edited(shared);
+    const ImportedModel after = import_edited(shared);
     sides_.set_defaults(before.defaults);
     CheckResult result{true, CheckResult::Scope::regions, 0, 0, ""};
     for (const Claim& claim : claims) {

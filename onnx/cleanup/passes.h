@@ -8,7 +8,7 @@ namespace taso::onnx::cleanup {
 
 struct Context {
   GraphEdit& edit;
-  const Imported& imported;  ///< the model before the pass
+  const ImportedModel& imported;  ///< the model before the pass
   const CleanupOptions& options;
   std::vector<std::string>& done;  ///< the nodes and weights at which the pass acted
 };

@@ -378,8 +378,8 @@ void GraphEdit::forget(const std::string& name) {
   if (imported_ && !name.empty()) forgotten_.push_back(name);
 }
 
-std::shared_ptr<const Imported> GraphEdit::imported() const {
-  if (!imported_) imported_ = std::make_shared<Imported>(import_model(view()));
+std::shared_ptr<const ImportedModel> GraphEdit::imported() const {
+  if (!imported_) imported_ = std::make_shared<ImportedModel>(import_model(view()));
   for (const std::string& name : forgotten_) {
     imported_->values.erase(name);
     imported_->facts.erase(name);

@@ -24,7 +24,7 @@ class GraphEdit {
   /// The model as edited so far; stays valid until the next edit.
   ModelView view() const;
   /// The graph of the model as edited so far. Imported once, until an edit changes what is computed.
-  std::shared_ptr<const Imported> imported() const;
+  std::shared_ptr<const ImportedModel> imported() const;
   const proto::ModelProto& model() const { return *proto_; }
   const std::filesystem::path& folder() const { return folder_; }
   /// Calls `visit` for each present node, in its form at that moment; nodes added meanwhile are not visited.
@@ -124,7 +124,7 @@ class GraphEdit {
   std::unordered_map<std::string, Name> names_;        // every name there is or was, also in subgraphs
   std::vector<std::string> added_;                     // constants
   std::unordered_map<std::string, int> last_numbers_;  // of fresh names, by what they are made of
-  mutable std::shared_ptr<Imported> imported_;         // null if it has to be imported again
+  mutable std::shared_ptr<ImportedModel> imported_;    // null if it has to be imported again
   mutable std::vector<std::string> forgotten_;         // names that it has and the model has no longer
   bool changed_ = false;
   bool out_of_order_ = false;

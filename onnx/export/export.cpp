@@ -226,7 +226,7 @@ std::unique_ptr<proto::NodeProto> identity_node(const std::string& input, const 
 
 }  // namespace
 
-void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit) {
+void export_graph(const ImportedModel& imported, const Graph& graph, GraphEdit& edit) {
   check(graph.pool == imported.graph.pool && graph.outputs.size() == imported.graph.outputs.size(),
         "the graph belongs to the same model");
   const auto& outputs = edit.model().graph().output();
@@ -283,12 +283,12 @@ void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit)
   remove_needless_nodes(edit, needless);
 }
 
-void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit) {
+void export_values(const ImportedModel& imported, const ValueEdits& edits, GraphEdit& edit) {
   FoldedConstants folded;
   export_values(imported, edits, edit, folded);
 }
 
-void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit, FoldedConstants& folded) {
+void export_values(const ImportedModel& imported, const ValueEdits& edits, GraphEdit& edit, FoldedConstants& folded) {
   const auto needless = needless_nodes(edit);  // left to the clean-ups
   GraphWriter::Names names;
   std::unordered_map<Value, std::vector<std::string>, HashValue> further;  // more names of values that have several

@@ -12,7 +12,7 @@ namespace taso::onnx {
 /// including their names. Nodes that only the old graph needed are removed. New nodes get names derived from the
 /// outputs or values that they lead to. Throws InputError if the model's opset cannot express something; discard the
 /// edit then.
-void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit);
+void export_graph(const ImportedModel& imported, const Graph& graph, GraphEdit& edit);
 
 /// Values of a model that are to be computed in another way.
 struct ValueEdits {
@@ -25,9 +25,9 @@ struct ValueEdits {
 /// Changes the model so that these values are computed in the new way under their present names. Nothing else changes,
 /// except that nodes that nothing needs any more are removed. Values that depend only on constants with data are
 /// computed here. Throws InputError if the model's opset cannot express something; discard the edit then.
-void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit);
+void export_values(const ImportedModel& imported, const ValueEdits& edits, GraphEdit& edit);
 /// The same, with constants that may have been computed before.
-void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit, FoldedConstants& folded);
+void export_values(const ImportedModel& imported, const ValueEdits& edits, GraphEdit& edit, FoldedConstants& folded);
 
 struct WriteOptions {
   std::int64_t opset = 17;

@@ -117,7 +117,7 @@ class Importer {
     result_.graph.pool = shared ? shared->pool : std::make_shared<Pool>();
   }
 
-  Imported run() {
+  ImportedModel run() {
     // Most nodes have one result. Tables that grow step by step took a tenth of the import of a large model.
     const std::size_t names = view_.inputs.size() + view_.initializers.size() + view_.nodes.size();
     result_.values.reserve(names);
@@ -346,13 +346,13 @@ class Importer {
   const ModelView& view_;
   std::shared_ptr<const std::filesystem::path> folder_ = std::make_shared<std::filesystem::path>(view_.folder);
   SharedImport* shared_;
-  Imported result_;
+  ImportedModel result_;
   std::unordered_map<std::string, const proto::ValueInfoProto*> hints_;
   ElementTypes foreign_;  // of types that we do not model
 };
 
 }  // namespace
 
-Imported import_model(const ModelView& view, SharedImport* shared) { return Importer(view, shared).run(); }
+ImportedModel import_model(const ModelView& view, SharedImport* shared) { return Importer(view, shared).run(); }
 
 }  // namespace taso::onnx

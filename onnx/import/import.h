@@ -25,7 +25,7 @@ struct SharedImport {
   std::unordered_map<Value, Value, HashValue> stand_in;
 };
 
-struct Imported {
+struct ImportedModel {
   Graph graph;
   /// Every name of the model's main graph. Several names may have one value, because equal nodes are merged.
   std::unordered_map<std::string, Value> values;
@@ -38,6 +38,6 @@ struct Imported {
 /// Imports any valid model; parts that our operators do not cover become opaque. Throws InputError if an operator
 /// cannot take the types of its operands together. The graph refers to nodes and tensors of the view, which must
 /// outlive it.
-Imported import_model(const ModelView& view, SharedImport* shared = nullptr);
+ImportedModel import_model(const ModelView& view, SharedImport* shared = nullptr);
 
 }  // namespace taso::onnx

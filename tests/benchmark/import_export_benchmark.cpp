@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
       read.validate();
       auto edit = std::make_unique<taso::onnx::GraphEdit>(read);
       if (clean) taso::onnx::clean_up(*edit);
-      const taso::onnx::Imported imported = taso::onnx::import_model(edit->view());
+      const taso::onnx::ImportedModel imported = taso::onnx::import_model(edit->view());
       taso::onnx::export_graph(imported, imported.graph, *edit);
       taso::onnx::GraphEdit::commit(std::move(edit), std::move(read)).save(out, {.sync = false});
     };

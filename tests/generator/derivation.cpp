@@ -37,7 +37,7 @@ std::multiset<std::string> operators_of(const std::vector<rules::PatternPtr>& si
 }
 
 rules::Properties equations_in_a_search(std::vector<rules::Rule> rules) {
-  for (rules::Rule& rule : generator::exchanges()) rules.push_back(std::move(rule));
+  for (rules::Rule& rule : generator::commutativity_axioms()) rules.push_back(std::move(rule));
   return equations_of(std::move(rules));
 }
 

@@ -21,7 +21,7 @@ using namespace generator;
 namespace {
 
 /// Inputs and the results of one operator on them; in addition, a few of each layout.
-std::vector<Item> some_items(const World& world) {
+std::vector<Item> some_items(const SampleInputs& world) {
   std::vector<Item> items;
   for (std::size_t i = 0; i < world.inputs(); ++i) items.push_back(world.input(i));
   const std::size_t inputs = items.size();
@@ -45,7 +45,7 @@ std::vector<Item> some_items(const World& world) {
 }
 
 /// Operands among these that the schema takes.
-std::optional<std::vector<const Item*>> operands_for(const World& world, const Schema& schema,
+std::optional<std::vector<const Item*>> operands_for(const SampleInputs& world, const Schema& schema,
                                                      const std::vector<Item>& items) {
   std::vector<const Item*> operands;
   const std::function<bool()> choose = [&] {
@@ -120,7 +120,7 @@ std::string_view value_of(const std::vector<std::string>& comments, std::string_
 TEST_CASE("every schema applies to something with two operators, here and where equalities are confirmed") {
   for (const Family& family : families(schema_names()))
     for (const bool larger : {false, true}) {
-      const World world(family, larger, 3);
+      const SampleInputs world(family, larger, 3);
       const std::vector<Item> items = some_items(world);
       for (const Schema& schema : family.schemas) {
         INFO(family.name << ": " << schema.name);
@@ -131,7 +131,7 @@ TEST_CASE("every schema applies to something with two operators, here and where 
 
 TEST_CASE("a world applies operators by their meaning") {
   for (const Family& family : families(schema_names())) {
-    const World world(family, true, 11);
+    const SampleInputs world(family, true, 11);
     const std::vector<Item> items = some_items(world);
     for (const Schema& schema : family.schemas) {
       INFO(family.name << ": " << schema.name);

@@ -12,7 +12,7 @@ using namespace generator;
 namespace {
 
 /// Compares the results of both on these operands, and returns them.
-std::vector<Item> compare(const World& world, const Schema& schema, const std::vector<Item>& operands) {
+std::vector<Item> compare(const SampleInputs& world, const Schema& schema, const std::vector<Item>& operands) {
   std::vector<const Item*> items;
   std::vector<Layout> layouts;
   for (const Item& operand : operands) {
@@ -44,7 +44,7 @@ std::vector<Item> compare(const World& world, const Schema& schema, const std::v
 
 TEST_CASE("a recorded meaning equals the meaning, for every schema") {
   for (const Family& family : families(schema_names())) {
-    const World world(family, false, 5);
+    const SampleInputs world(family, false, 5);
     // A few of each shape, inputs and results of one operator.
     std::vector<Item> known;
     for (std::size_t i = 0; i < world.inputs(); ++i) known.push_back(world.input(i));

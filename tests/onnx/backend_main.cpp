@@ -82,7 +82,7 @@ void check_round_trip(const fs::path& path) {
   Model model = Model::load(path);
   const std::string plain = model.serialise();
   model.validate();
-  const Imported imported = import_model(view_of(model));
+  const ImportedModel imported = import_model(view_of(model));
   auto edit = std::make_unique<GraphEdit>(model);
   export_graph(imported, imported.graph, *edit);
   const Model exported = GraphEdit::commit(std::move(edit), std::move(model));
@@ -93,7 +93,7 @@ void check_round_trip(const fs::path& path) {
 }
 
 void check_results(const Model& model, const fs::path& data, std::string_view what) {
-  const Imported imported = import_model(view_of(model));
+  const ImportedModel imported = import_model(view_of(model));
   for (const Node* node : imported.graph.nodes())
     if (const Opaque* opaque = node->as_opaque()) {
       const std::string obstacle = opaque->body ? opaque->body->obstacle() : "sparse or unmodelled constant";

@@ -48,7 +48,7 @@ std::vector<std::vector<double>> run(const proto::ModelProto& proto, std::initia
                                      const std::filesystem::path& folder = {}) {
   Model model(proto, folder);
   model.validate();
-  const Imported imported = import_model(view_of(model));
+  const ImportedModel imported = import_model(view_of(model));
   std::vector<Array> inputs{Array::of<float>({2}, {3, -4})};
   for (const bool condition : conditions) inputs.push_back(Array::scalar(condition));
   std::vector<std::vector<double>> results;

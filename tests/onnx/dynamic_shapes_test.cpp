@@ -35,7 +35,7 @@ void set_integer(proto::NodeProto& node, std::string_view name, std::int64_t val
   add_attribute(node, name, proto::AttributeProto::INT).set_i(value);
 }
 
-std::size_t opaque_floats(const Imported& imported) {
+std::size_t opaque_floats(const ImportedModel& imported) {
   std::size_t number = 0;
   for (const ops::Node* node : imported.graph.nodes())
     if (node->as_opaque() != nullptr && node->outputs()[0].element == ElementType::float32) ++number;
@@ -107,7 +107,7 @@ TEST_CASE("attention with a mask sliced to computed ends is understood") {
   add_node(graph, "MatMul", {"flat", "w"}, {"y"});
   Model model(proto, {});
   model.validate();
-  const Imported imported = import_model(view_of(model));
+  const ImportedModel imported = import_model(view_of(model));
   CHECK(text_of(imported.values.at("h").type()) == "float32[N, S, 8]");
   CHECK(text_of(imported.values.at("masked").type()) == "float32[N, 2, S, P + S]");
   CHECK(text_of(imported.values.at("y").type()) == "float32[N, S, 8]");
@@ -124,7 +124,7 @@ TEST_CASE("names of a model never clash with generated names") {
     declare_named(*graph.add_output(), "z", {""});
     add_node(graph, "Add", {"x", "y"}, {"z"});
     Model model(proto, {});
-    const Imported imported = import_model(view_of(model));
+    const ImportedModel imported = import_model(view_of(model));
     CHECK(imported.values.at("x").shape()[0] != imported.values.at("y").shape()[0]);
   }
   SECTION("of numbers") {
@@ -133,7 +133,7 @@ TEST_CASE("names of a model never clash with generated names") {
     add_floats(graph, "float32(0)", {}, {5});
     add_node(graph, "PRelu", {"x", "float32(0)"}, {"z"});  // becomes max(x, 0) + 5 min(x, 0)
     Model model(proto, {});
-    const Imported imported = import_model(view_of(model));
+    const ImportedModel imported = import_model(view_of(model));
     std::vector<double> numbers;
     for (const ops::Node* node : imported.graph.nodes())
       if (const Constant* constant = node->as_constant()) numbers.push_back(constant->weight->load().doubles().at(0));
@@ -156,7 +156,7 @@ TEST_CASE("declared inner sizes are not trusted; declared ranks are, if nothing 
   add_node(graph, "Relu", {"x"}, {"b"});
   add_node(graph, "Add", {"a", "b"}, {"y"});
   Model model(proto, {});
-  const Imported imported = import_model(view_of(model));
+  const ImportedModel imported = import_model(view_of(model));
   REQUIRE(imported.values.at("a").type().shape);
   CHECK(imported.values.at("a").shape().size() == 3);
   for (const Dim& dim : imported.values.at("a").shape()) CHECK_FALSE(dim.is_static());
@@ -175,7 +175,7 @@ TEST_CASE("a value that is passed on unchanged has the declared type of the resu
   add_node(graph, "Dropout", {"a"}, {"b"});
   add_node(graph, "Identity", {"b"}, {"y"});
   Model model(proto, {});
-  const Imported imported = import_model(view_of(model));
+  const ImportedModel imported = import_model(view_of(model));
   REQUIRE(imported.values.at("a").type().shape);
   CHECK(imported.values.at("a").shape().size() == 2);
   CHECK(imported.values.at("a").type().element == ElementType::float32);

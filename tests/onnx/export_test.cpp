@@ -21,7 +21,7 @@ Exported change_model(const proto::ModelProto& proto, Change&& change) {
   original.validate();
   Model model = original.copy();
   auto edit = std::make_unique<GraphEdit>(model);
-  const Imported imported = import_model(edit->view());
+  const ImportedModel imported = import_model(edit->view());
   Graph graph = imported.graph;
   change(graph, imported.values);
   export_graph(imported, graph, *edit);
@@ -174,7 +174,7 @@ TEST_CASE("an output that no node computes cannot be changed") {
   Model model(proto, {});
   model.validate();
   GraphEdit edit(model);
-  const Imported imported = import_model(edit.view());
+  const ImportedModel imported = import_model(edit.view());
   Graph graph = imported.graph;
   graph.outputs[0] = graph.outputs[1];
   CHECK_THROWS_AS(export_graph(imported, graph, edit), InputError);

@@ -44,7 +44,7 @@ TEST_CASE("random models compute the same after the search") {
     else
       ++changed;
     // Nothing that the search removed is written.
-    const onnx::Imported again = onnx::import_model(onnx::view_of(optimised->model));
+    const onnx::ImportedModel again = onnx::import_model(onnx::view_of(optimised->model));
     const cost::Cost cost = search::search(again.graph, {}, cost::Roofline(), options).cost_before;
     // Concats that are written as one are read in another order.
     REQUIRE(static_cast<double>(cost) == Approx(static_cast<double>(optimised->result.cost_after)).epsilon(0.001));

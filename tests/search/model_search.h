@@ -27,7 +27,7 @@ struct Optimised {
 inline std::optional<Optimised> optimise(onnx::Model model, const std::vector<rules::Rule>& rules,
                                          const search::SearchOptions& options) {
   auto edit = std::make_unique<onnx::GraphEdit>(model);
-  const onnx::Imported imported = onnx::import_model(edit->view());
+  const onnx::ImportedModel imported = onnx::import_model(edit->view());
   std::unordered_set<Value, HashValue> named;
   for (const auto& [name, value] : imported.values) named.insert(value);
   search::SearchOptions with_names = options;
@@ -43,7 +43,7 @@ inline std::optional<Optimised> optimise(onnx::Model model, const std::vector<ru
 }
 
 inline std::vector<Array> run(const onnx::Model& model, std::uint64_t seed) {
-  const onnx::Imported imported = onnx::import_model(onnx::view_of(model));
+  const onnx::ImportedModel imported = onnx::import_model(onnx::view_of(model));
   Random random(seed);
   std::vector<Array> inputs;
   for (const Value& input : imported.graph.inputs)

@@ -40,7 +40,7 @@ inline std::optional<CertifiedModel> certify(const Graph& graph, const std::vect
   onnx::clean_up(*edit, cleaning, &actions);
   for (const onnx::CleanupAction& action : actions) certificate.before.push_back({std::string(action.pass), action.at});
   {
-    const onnx::Imported imported = onnx::import_model(edit->view());
+    const onnx::ImportedModel imported = onnx::import_model(edit->view());
     std::unordered_set<Value, HashValue> named;
     for (const auto& [name, value] : imported.values) named.insert(value);
     search::SearchOptions with_names = options;

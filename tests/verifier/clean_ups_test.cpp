@@ -18,8 +18,8 @@ using namespace verifier;
 namespace {
 
 std::optional<std::string> shown(const onnx::Model& before, const onnx::Model& after) {
-  const onnx::Imported original = onnx::import_model(onnx::view_of(before)),
-                       cleaned = onnx::import_model(onnx::view_of(after));
+  const onnx::ImportedModel original = onnx::import_model(onnx::view_of(before)),
+                            cleaned = onnx::import_model(onnx::view_of(after));
   return verifier::difference(
       original.graph, cleaned.graph, [](const Value&) { return std::string("a value"); }, computed_ahead());
 }

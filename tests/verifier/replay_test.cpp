@@ -157,8 +157,8 @@ TEST_CASE("a node with branches must occur as often as before, even if it can ru
   graph.mutable_node()->RemoveLast();
   graph.mutable_output(graph.output_size() - 1)->set_name("z");
   onnx::Model once(proto, {});
-  const onnx::Imported wanted = onnx::import_model(onnx::view_of(twice)),
-                       given = onnx::import_model(onnx::view_of(once));
+  const onnx::ImportedModel wanted = onnx::import_model(onnx::view_of(twice)),
+                            given = onnx::import_model(onnx::view_of(once));
   const auto describe = [](const Value&) { return std::string("z"); };
   CHECK(!verifier::difference(wanted.graph, wanted.graph, describe));
   CHECK(verifier::difference(wanted.graph, given.graph, describe) == "z: If occurred twice");

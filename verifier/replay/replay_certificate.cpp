@@ -41,7 +41,7 @@ class CertificateReplay {
     original_ = edit_.imported();
     if (const std::string reason = clean(); !reason.empty()) return refuse(reason);
     const auto cleaned = edit_.imported();
-    const onnx::Imported& imported = *cleaned;
+    const onnx::ImportedModel& imported = *cleaned;
     Replay replay(imported.graph);
     if (const std::string reason = check_names(imported, replay); !reason.empty()) return refuse(reason);
     for (std::size_t i = 0; i < certificate_.steps.size(); ++i) {
@@ -88,7 +88,7 @@ class CertificateReplay {
   }
 
   /// The names of a model's values, for messages. At most one message is made, so there is no table.
-  static std::function<std::string(const Value&)> by_name(const onnx::Imported& model) {
+  static std::function<std::string(const Value&)> by_name(const onnx::ImportedModel& model) {
     return [&model](const Value& value) {
       const std::string* first = nullptr;
       for (const auto& [name, its] : model.values)
@@ -98,7 +98,7 @@ class CertificateReplay {
     };
   }
 
-  std::string check_names(const onnx::Imported& imported, const Replay& replay) const {
+  std::string check_names(const onnx::ImportedModel& imported, const Replay& replay) const {
     if (certificate_.names.empty()) return "";
     std::unordered_map<std::string, rules::ValueNumber> numbers;
     for (const auto& [name, value] : imported.values)
@@ -111,8 +111,8 @@ class CertificateReplay {
     return "";
   }
 
-  CertificateVerdict compare(const onnx::Imported& imported, const Replay& replay) const {
-    onnx::Imported written = onnx::import_model(onnx::view_of(after_));
+  CertificateVerdict compare(const onnx::ImportedModel& imported, const Replay& replay) const {
+    onnx::ImportedModel written = onnx::import_model(onnx::view_of(after_));
     if (std::string trouble = trouble_with_declarations(before_, *original_, after_, written); !trouble.empty())
       return refuse(std::move(trouble));
     const UnusedNodes unused = compare_unused_nodes(edit_.view(), onnx::view_of(after_));
@@ -142,7 +142,7 @@ class CertificateReplay {
   const rules::RewriteCertificate& certificate_;
   const onnx::Model &before_, &after_;
   onnx::GraphEdit edit_;
-  std::shared_ptr<const onnx::Imported> original_;  // the model before the clean-ups
+  std::shared_ptr<const onnx::ImportedModel> original_;  // the model before the clean-ups
   ReplayRules rules_;
 };
 

@@ -38,7 +38,7 @@ bool same_data(const TensorMessage& a, const onnx::Model& before, const TensorMe
   return identical(onnx::read_tensor(a, before.folder()), onnx::read_tensor(b, after.folder()));
 }
 
-bool contradicts(const proto::ValueInfoProto& info, const onnx::Imported& imported) {
+bool contradicts(const proto::ValueInfoProto& info, const onnx::ImportedModel& imported) {
   const auto known = imported.values.find(info.name());
   if (known == imported.values.end() || !info.type().has_tensor_type()) return false;
   const Type& type = known->second.type();
@@ -81,8 +81,8 @@ std::string trouble_with_weights(const onnx::Model& before, const onnx::Model& a
   return "";
 }
 
-std::string trouble_with_declarations(const onnx::Model& before, const onnx::Imported& original,
-                                      const onnx::Model& after, const onnx::Imported& written) {
+std::string trouble_with_declarations(const onnx::Model& before, const onnx::ImportedModel& original,
+                                      const onnx::Model& after, const onnx::ImportedModel& written) {
   std::unordered_map<std::string, std::vector<const proto::ValueInfoProto*>> old;
   for (const auto& info : before.proto().graph().value_info()) old[info.name()].push_back(&info);
   for (const auto& info : after.proto().graph().value_info()) {

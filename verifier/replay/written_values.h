@@ -15,7 +15,7 @@ std::string trouble_with_weights(const onnx::Model& before, const onnx::Model& a
 
 /// A type that `after` declares for an inner value must be one that `before` declares, and must not contradict what is
 /// known about the value, unless it did so before. `original` and `written` are the two models as imported.
-std::string trouble_with_declarations(const onnx::Model& before, const onnx::Imported& original,
-                                      const onnx::Model& after, const onnx::Imported& written);
+std::string trouble_with_declarations(const onnx::Model& before, const onnx::ImportedModel& original,
+                                      const onnx::Model& after, const onnx::ImportedModel& written);
 
 }  // namespace taso::verifier

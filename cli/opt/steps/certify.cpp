@@ -10,10 +10,10 @@ namespace taso::cli {
 namespace {
 
 /// The next candidate after a certificate was rejected: clean-ups only, then the untouched model.
-Candidate fall_back(const Task& task, const Candidate& rejected, const std::string& rejection) {
+Candidate fall_back(const OptRun& run, const Candidate& rejected, const std::string& rejection) {
   const std::string reason = fmt::format("its certificate is rejected: {}", rejection);
-  if (rejected.is_improved()) return check(task, give_up(task, rejected, reason));
-  if (!rejected.is_untouched) return leave_as_it_is(task, rejected, reason);
+  if (rejected.is_improved()) return check(run, give_up(run, rejected, reason));
+  if (!rejected.is_untouched) return leave_as_it_is(run, rejected, reason);
   throw InternalError(fmt::format("the certificate of an untouched model is rejected: {}", rejection));
 }
 
@@ -25,43 +25,43 @@ bool has_failed(const Candidate& candidate) { return candidate.check && !candida
 
 }  // namespace
 
-Draft draft_of(const Task& task, Candidate& candidate) {
+Draft draft_of(const OptRun& run, Candidate& candidate) {
   Draft draft;
   // All that needs the graphs comes first: the graphs of a large model take much memory.
-  draft.before = figures_before(task, candidate);
-  draft.after = figures_after(task, candidate);
-  if (candidate.cleaned) draft.assumed = pricing::assumed_sizes(candidate.cleaned->graph, task.shapes);
+  draft.before = figures_before(run, candidate);
+  draft.after = figures_after(run, candidate);
+  if (candidate.cleaned) draft.assumed = pricing::assumed_sizes(candidate.cleaned->graph, run.shapes);
   candidate.cleaned.reset();
   candidate.edit->forget_imported();
-  draft.model = candidate.edit->edited_copy(task.model);
-  draft.certificate = task.certificate;
+  draft.model = candidate.edit->edited_copy(run.model);
+  draft.certificate = run.certificate;
   complete(draft.certificate, candidate);
-  if (task.spoil) task.spoil(draft.certificate);
+  if (run.spoil) run.spoil(draft.certificate);
   if (says_something(draft.certificate) && can_replay() && !has_failed(candidate))
-    draft.rejection = rejection_of(draft.certificate, task.model, *draft.model, task.rules.rules);
+    draft.rejection = rejection_of(draft.certificate, run.model, *draft.model, run.rules.rules);
   return draft;
 }
 
-Candidate certify(const Task& task, Candidate found) {
+Candidate certify(const OptRun& run, Candidate found) {
   for (Candidate candidate = std::move(found);;) {
-    task.phases.begin("replay", "replaying the certificate");
-    if (!candidate.draft) candidate.draft = draft_of(task, candidate);
+    run.phases.begin("replay", "replaying the certificate");
+    if (!candidate.draft) candidate.draft = draft_of(run, candidate);
     Draft& draft = *candidate.draft;
     if (says_something(draft.certificate) && !can_replay())
-      task.console.warning(
+      run.console.warning(
           "the certificate is not replayed, because this build has no prover; taso-verify --certificate of a build "
           "with Z3 can replay it");
     if (has_failed(candidate) || draft.rejection.empty()) {
       candidate.edit.reset();
-      task.model = std::move(*draft.model);
+      run.model = std::move(*draft.model);
       draft.model.reset();
       return candidate;
     }
-    task.console.warning(
+    run.console.warning(
         fmt::format("the changes to {} are undone, because their certificate is rejected ({}); this is a bug in "
                     "taso, please report it",
-                    on_one_line(task.options.input.string()), on_one_line(draft.rejection)));
-    candidate = with_file_name(task.options.input, [&] { return fall_back(task, candidate, draft.rejection); });
+                    on_one_line(run.options.input.string()), on_one_line(draft.rejection)));
+    candidate = with_file_name(run.options.input, [&] { return fall_back(run, candidate, draft.rejection); });
   }
 }
 

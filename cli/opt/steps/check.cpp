@@ -23,72 +23,72 @@ struct Compared {
 };
 
 /// Waits for the comparison.
-Compared compared(const Task& task, Candidate candidate, std::future<onnx::CheckResult> comparison) {
+Compared compared(const OptRun& run, Candidate candidate, std::future<onnx::CheckResult> comparison) {
   try {
     candidate.check = comparison.get();
     if (candidate.check->passed) return {std::move(candidate), std::nullopt};
     Objection objection{candidate.check->reason, false};
     return {std::move(candidate), std::move(objection)};
   } catch (const onnx::Uncheckable& error) {
-    task.console.say(Console::Level::detail, error.what());
+    run.console.say(Console::Level::detail, error.what());
     return {std::move(candidate), Objection{error.what(), true}};
   }
 }
 
-Compared compare(const Task& task, Candidate candidate) {
-  const onnx::ModelView before = onnx::view_of(task.model), after = candidate.edit->view();
-  auto comparison = std::async(std::launch::deferred, [&] { return onnx::compare(before, after, task.checking); });
-  return compared(task, std::move(candidate), std::move(comparison));
+Compared compare(const OptRun& run, Candidate candidate) {
+  const onnx::ModelView before = onnx::view_of(run.model), after = candidate.edit->view();
+  auto comparison = std::async(std::launch::deferred, [&] { return onnx::compare(before, after, run.checking); });
+  return compared(run, std::move(candidate), std::move(comparison));
 }
 
 /// Makes the draft while another thread compares the models: both take long, and nearly always both succeed. What goes
 /// wrong with the draft counts only if the comparison succeeds, as if it had come later.
-Compared compare_and_draft(const Task& task, Candidate candidate) {
-  if (thread_count(task.options.jobs) == 1) return compare(task, std::move(candidate));
-  const onnx::ModelView before = onnx::view_of(task.model), after = candidate.edit->view();
-  auto comparison = std::async([&] { return onnx::compare(before, after, task.checking); });
+Compared compare_and_draft(const OptRun& run, Candidate candidate) {
+  if (thread_count(run.options.jobs) == 1) return compare(run, std::move(candidate));
+  const onnx::ModelView before = onnx::view_of(run.model), after = candidate.edit->view();
+  auto comparison = std::async([&] { return onnx::compare(before, after, run.checking); });
   std::exception_ptr trouble;
   try {
-    candidate.draft = draft_of(task, candidate);
+    candidate.draft = draft_of(run, candidate);
   } catch (...) {
     trouble = std::current_exception();
   }
-  Compared result = compared(task, std::move(candidate), std::move(comparison));
+  Compared result = compared(run, std::move(candidate), std::move(comparison));
   if (trouble && !result.objection) std::rethrow_exception(trouble);
   return result;
 }
 
 /// Searches again without some rules.
-Compared improve_without(const Task& task, const std::set<std::string>& without, const Objection& objection) {
-  SearchRules fewer = task.rules;
+Compared improve_without(const OptRun& run, const std::set<std::string>& without, const Objection& objection) {
+  SearchRules fewer = run.rules;
   std::erase_if(fewer.rules, [&](const rules::Rule& rule) { return without.contains(rule.name); });
-  Candidate found = improve(task, clean(task), fewer);
-  found.search->rules = task.rules.rules.size();
+  Candidate found = improve(run, clean(run), fewer);
+  found.search->rules = run.rules.rules.size();
   found.search->left_out.assign(without.begin(), without.end());
   found.search->objection = objection.text;
   if (!found.is_improved() && found.search->note.empty()) found.search->note = objection.text;
-  return compare(task, std::move(found));
+  return compare(run, std::move(found));
 }
 
 /// Leaves out the rules that the check objects to. First leaves out all rules that were used, to get a result that
 /// passes; then tries them again one by one, starting with those that saved most. If the clean-ups alone fail, no rule
 /// is to blame.
-Compared without_bad_rules(const Task& task, const Candidate& found, const Objection& objection) {
+Compared without_bad_rules(const OptRun& run, const Candidate& found, const Objection& objection) {
   constexpr std::size_t most_tried = 6;
   std::vector<SearchSummary::Applied> used = found.search->applied;
   std::stable_sort(used.begin(), used.end(), [](const auto& a, const auto& b) { return a.saved > b.saved; });
-  Compared cleaned = compare(task, give_up(task, found, objection.text));
+  Compared cleaned = compare(run, give_up(run, found, objection.text));
   if (cleaned.objection || interrupted()) return cleaned;
   std::set<std::string> without;
   for (const SearchSummary::Applied& one : used) without.insert(one.rule);
-  Compared best = improve_without(task, without, objection);
-  if (best.objection) return compare(task, give_up(task, best.candidate, objection.text));  // others fail too
+  Compared best = improve_without(run, without, objection);
+  if (best.objection) return compare(run, give_up(run, best.candidate, objection.text));  // others fail too
   // A time limit leaves no time for more searches.
-  const std::size_t tried = task.options.time_budget || used.size() == 1 ? 0 : std::min(used.size(), most_tried);
+  const std::size_t tried = run.options.time_budget || used.size() == 1 ? 0 : std::min(used.size(), most_tried);
   for (std::size_t i = 0; i < tried && !interrupted(); ++i) {
     std::set<std::string> fewer = without;
     fewer.erase(used[i].rule);
-    Compared next = improve_without(task, fewer, objection);
+    Compared next = improve_without(run, fewer, objection);
     if (next.objection) continue;
     without = fewer;
     best = std::move(next);
@@ -98,19 +98,19 @@ Compared without_bad_rules(const Task& task, const Candidate& found, const Objec
 
 }  // namespace
 
-Candidate check(const Task& task, Candidate found) {
-  if (task.options.samples == 0) return found;
-  task.phases.begin("check", "comparing both models");
-  Compared compared = compare_and_draft(task, std::move(found));
+Candidate check(const OptRun& run, Candidate found) {
+  if (run.options.samples == 0) return found;
+  run.phases.begin("check", "comparing both models");
+  Compared compared = compare_and_draft(run, std::move(found));
   if (compared.objection && compared.candidate.is_improved()) {
-    compared = without_bad_rules(task, compared.candidate, *compared.objection);
-    if (!compared.objection && task.options.confirm && compared.candidate.is_improved()) {
-      compared.candidate = confirm(task, std::move(compared.candidate));
-      if (!compared.candidate.is_improved()) compared = compare(task, std::move(compared.candidate));
+    compared = without_bad_rules(run, compared.candidate, *compared.objection);
+    if (!compared.objection && run.options.confirm && compared.candidate.is_improved()) {
+      compared.candidate = confirm(run, std::move(compared.candidate));
+      if (!compared.candidate.is_improved()) compared = compare(run, std::move(compared.candidate));
     }
   }
   if (!compared.objection || !compared.objection->is_uncheckable) return std::move(compared.candidate);
-  return leave_as_it_is(task, compared.candidate, compared.objection->text);
+  return leave_as_it_is(run, compared.candidate, compared.objection->text);
 }
 
 }  // namespace taso::cli

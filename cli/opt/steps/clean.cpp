@@ -8,7 +8,7 @@ namespace taso::cli {
 namespace {
 
 /// Null if the model cannot be imported; then there are no figures either.
-std::shared_ptr<const onnx::Imported> imported(const onnx::GraphEdit& edit) {
+std::shared_ptr<const onnx::ImportedModel> imported(const onnx::GraphEdit& edit) {
   try {
     return edit.imported();
   } catch (const InputError&) {
@@ -16,40 +16,40 @@ std::shared_ptr<const onnx::Imported> imported(const onnx::GraphEdit& edit) {
   }
 }
 
-std::optional<pricing::Figures> figures_of(const Task& task, const onnx::Imported* imported) {
+std::optional<pricing::Figures> figures_of(const OptRun& run, const onnx::ImportedModel* imported) {
   if (imported == nullptr) return std::nullopt;
-  return pricing::figures_of(imported->graph, pricing::sizes_from(imported->graph, task.shapes), task.pricing);
+  return pricing::figures_of(imported->graph, pricing::sizes_from(imported->graph, run.shapes), run.pricing);
 }
 
 /// Caches the figures: a graph of 100,000 operators takes a second each time.
 template <class Find>
-std::optional<pricing::Figures> known(const Task& task, KnownFigures& figures, const Find& find) {
-  if (figures.measured != task.pricing.measured()) figures = {find(), task.pricing.measured()};
+std::optional<pricing::Figures> known(const OptRun& run, KnownFigures& figures, const Find& find) {
+  if (figures.measured != run.pricing.measured()) figures = {find(), run.pricing.measured()};
   return figures.figures;
 }
 
 }  // namespace
 
-onnx::CleanupOptions clean_ups_of(const OptOptions& options) {
+onnx::CleanupOptions clean_ups_of(const OptSettings& options) {
   onnx::CleanupOptions cleaning;
   cleaning.disabled = options.disabled_passes;
   cleaning.fold_limit = options.fold_limit;
   return cleaning;
 }
 
-Candidate clean(const Task& task) {
+Candidate clean(const OptRun& run) {
   Candidate cleaned;
-  cleaned.edit = std::make_unique<onnx::GraphEdit>(task.model);
+  cleaned.edit = std::make_unique<onnx::GraphEdit>(run.model);
   std::vector<onnx::CleanupAction> actions;
-  cleaned.passes = onnx::clean_up(*cleaned.edit, clean_ups_of(task.options), &actions);
+  cleaned.passes = onnx::clean_up(*cleaned.edit, clean_ups_of(run.options), &actions);
   cleaned.clean_ups = steps_of(actions);
   cleaned.cleaned = imported(*cleaned.edit);
   return cleaned;
 }
 
-Candidate leave_as_it_is(const Task& task, const Candidate& given_up, const std::string& reason) {
+Candidate leave_as_it_is(const OptRun& run, const Candidate& given_up, const std::string& reason) {
   Candidate plain;
-  plain.edit = std::make_unique<onnx::GraphEdit>(task.model);
+  plain.edit = std::make_unique<onnx::GraphEdit>(run.model);
   plain.is_untouched = true;
   plain.passes = given_up.passes;
   for (onnx::CleanupCount& pass : plain.passes) pass.count = 0;
@@ -60,21 +60,21 @@ Candidate leave_as_it_is(const Task& task, const Candidate& given_up, const std:
   return plain;
 }
 
-Candidate give_up(const Task& task, const Candidate& found, const std::string& reason) {
-  Candidate cleaned = clean(task);
+Candidate give_up(const OptRun& run, const Candidate& found, const std::string& reason) {
+  Candidate cleaned = clean(run);
   cleaned.search = found.search;
   cleaned.search->give_up(reason);
   cleaned.confirmed = found.confirmed;
   return cleaned;
 }
 
-std::optional<pricing::Figures> figures_before(const Task& task, Candidate& candidate) {
-  return known(task, candidate.before, [&] { return figures_of(task, candidate.cleaned.get()); });
+std::optional<pricing::Figures> figures_before(const OptRun& run, Candidate& candidate) {
+  return known(run, candidate.before, [&] { return figures_of(run, candidate.cleaned.get()); });
 }
 
-std::optional<pricing::Figures> figures_after(const Task& task, Candidate& candidate) {
-  if (candidate.cleaned && !candidate.is_improved()) return figures_before(task, candidate);
-  return known(task, candidate.after, [&] { return figures_of(task, imported(*candidate.edit).get()); });
+std::optional<pricing::Figures> figures_after(const OptRun& run, Candidate& candidate) {
+  if (candidate.cleaned && !candidate.is_improved()) return figures_before(run, candidate);
+  return known(run, candidate.after, [&] { return figures_of(run, imported(*candidate.edit).get()); });
 }
 
 }  // namespace taso::cli

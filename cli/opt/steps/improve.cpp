@@ -18,44 +18,44 @@ search::ModelCost cost_of(cost::Objective objective, const pricing::Figures& fig
           nodes};
 }
 
-double least_gain(const Task& task) {
-  if (task.options.min_gain) return *task.options.min_gain / 100;
-  return search::usual_least_gain(task.options.objective, task.pricing.is_measured());
+double least_gain(const OptRun& run) {
+  if (run.options.min_gain) return *run.options.min_gain / 100;
+  return search::usual_least_gain(run.options.objective, run.pricing.is_measured());
 }
 
-void measure(const Task& task, const Graph& graph) {
-  task.pricing.measure_kernels(graph, pricing::sizes_from(graph, task.shapes));
+void measure(const OptRun& run, const Graph& graph) {
+  run.pricing.measure_kernels(graph, pricing::sizes_from(graph, run.shapes));
 }
 
 }  // namespace
 
-Candidate improve(const Task& task, Candidate cleaned, const SearchRules& rules) {
+Candidate improve(const OptRun& run, Candidate cleaned, const SearchRules& rules) {
   const std::size_t nodes = cleaned.edit->view().nodes.size();
   Candidate found = std::move(cleaned);
   // The search needs no figures. Without a GPU it measures nothing that would change them.
   std::future<void> figures;
-  if (thread_count(task.options.jobs) > 1 && task.pricing.gpu() == nullptr)
-    figures = std::async([&] { figures_before(task, found); });
-  found.search = search_model(*found.edit, rules, task.shapes, task.options, task.pricing, task.console);
+  if (thread_count(run.options.jobs) > 1 && run.pricing.gpu() == nullptr)
+    figures = std::async([&] { figures_before(run, found); });
+  found.search = search_model(*found.edit, rules, run.shapes, run.options, run.pricing, run.console);
   if (figures.valid()) figures.get();
-  found.search->min_gain = 100 * least_gain(task);
+  found.search->min_gain = 100 * least_gain(run);
   if (!found.is_improved())  // if there is a note, the edit holds a result that could not be written
-    return found.search->note.empty() ? std::move(found) : give_up(task, found, found.search->note);
+    return found.search->note.empty() ? std::move(found) : give_up(run, found, found.search->note);
 
   std::vector<onnx::CleanupAction> actions;
-  const auto more = onnx::clean_up(*found.edit, exact_passes_only(clean_ups_of(task.options)), &actions);
+  const auto more = onnx::clean_up(*found.edit, exact_passes_only(clean_ups_of(run.options)), &actions);
   found.clean_ups_after = steps_of(actions);
   for (std::size_t i = 0; i < more.size(); ++i) found.passes[i].count += more[i].count;
 
   // Measure both before comparing them: a measured graph and a predicted one are not comparable.
-  measure(task, found.edit->imported()->graph);
-  if (found.cleaned) measure(task, found.cleaned->graph);
-  const auto before = figures_before(task, found), after = figures_after(task, found);
-  if (!before || !after) return give_up(task, found, "the written model would not be better");
+  measure(run, found.edit->imported()->graph);
+  if (found.cleaned) measure(run, found.cleaned->graph);
+  const auto before = figures_before(run, found), after = figures_after(run, found);
+  if (!before || !after) return give_up(run, found, "the written model would not be better");
   const search::Decision decision =
-      search::decide(task.options.objective, cost_of(task.options.objective, *before, nodes),
-                     cost_of(task.options.objective, *after, found.edit->view().nodes.size()), least_gain(task));
-  return decision.keeps ? std::move(found) : give_up(task, found, decision.why);
+      search::decide(run.options.objective, cost_of(run.options.objective, *before, nodes),
+                     cost_of(run.options.objective, *after, found.edit->view().nodes.size()), least_gain(run));
+  return decision.keeps ? std::move(found) : give_up(run, found, decision.why);
 }
 
 }  // namespace taso::cli

@@ -12,9 +12,9 @@
 #include "cli/bench/figures.h"
 #include "cli/console/console.h"
 #include "cli/files/rule_set.h"
-#include "cli/opt/options.h"
 #include "cli/opt/phases.h"
 #include "cli/opt/search.h"
+#include "cli/opt/settings.h"
 #include "onnx/check/compare.h"
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/export/edit.h"
@@ -29,9 +29,9 @@ namespace taso::cli {
 using Spoil = std::function<void(rules::RewriteCertificate&)>;
 
 /// What all steps share.
-struct Task {
+struct OptRun {
   onnx::Model& model;  ///< as read, with new input shapes; certify() replaces it by the model to write
-  const OptOptions& options;
+  const OptSettings& options;
   const onnx::CheckOptions& checking;
   std::map<std::string, Extents> shapes;  ///< of the inputs, for prices
   const SearchRules& rules;
@@ -65,7 +65,7 @@ struct Candidate {
   std::vector<rules::CleanupStep> clean_ups;        ///< before the search
   std::vector<rules::CleanupStep> clean_ups_after;  ///< after the search
   /// The graph that the search started from; null if the model cannot be imported. Valid as long as the edit.
-  std::shared_ptr<const onnx::Imported> cleaned;
+  std::shared_ptr<const onnx::ImportedModel> cleaned;
   std::optional<SearchSummary> search;     ///< missing if there was no search
   std::optional<Ratio> confirmed;          ///< how many times as fast it is on the GPU
   std::optional<onnx::CheckResult> check;  ///< missing if the models were not compared
@@ -76,39 +76,39 @@ struct Candidate {
 };
 
 /// The clean-ups that the options allow.
-onnx::CleanupOptions clean_ups_of(const OptOptions& options);
+onnx::CleanupOptions clean_ups_of(const OptSettings& options);
 /// The model with clean-ups only.
-Candidate clean(const Task& task);
+Candidate clean(const OptRun& run);
 /// The model as it was read. `given_up` is the candidate it replaces, `reason` says why.
-Candidate leave_as_it_is(const Task& task, const Candidate& given_up, const std::string& reason);
+Candidate leave_as_it_is(const OptRun& run, const Candidate& given_up, const std::string& reason);
 /// The model with clean-ups only, because the result of the search cannot be kept.
-Candidate give_up(const Task& task, const Candidate& found, const std::string& reason);
+Candidate give_up(const OptRun& run, const Candidate& found, const std::string& reason);
 
 /// Searches for a better graph with these rules and writes it into the edit. search/preference.h decides whether it is
 /// kept; if not, the clean-ups stay and the summary says why.
-Candidate improve(const Task& task, Candidate cleaned, const SearchRules& rules);
+Candidate improve(const OptRun& run, Candidate cleaned, const SearchRules& rules);
 
 /// With --confirm, runs both models on the GPU. Gives up a candidate that is not faster there or cannot run; keeps one
 /// that was interrupted before the result was certain.
-Candidate confirm(const Task& task, Candidate found);
+Candidate confirm(const OptRun& run, Candidate found);
 
-/// Compares the outputs of both models, unless the check is off, and makes the draft meanwhile. Leaves out rules whose results do not agree or cannot
-/// be checked, and repeats the search; undoes clean-ups that cannot be checked. If the clean-ups alone fail, the
-/// result's check has failed.
-Candidate check(const Task& task, Candidate found);
+/// Compares the outputs of both models, unless the check is off, and makes the draft meanwhile. Leaves out rules whose
+/// results do not agree or cannot be checked, and repeats the search; undoes clean-ups that cannot be checked. If the
+/// clean-ups alone fail, the result's check has failed.
+Candidate check(const OptRun& run, Candidate found);
 
 /// Replays the certificate of the candidate with the code of taso-verify, unless its check has failed. Frees the graphs
 /// of the candidate.
-Draft draft_of(const Task& task, Candidate& candidate);
+Draft draft_of(const OptRun& run, Candidate& candidate);
 
-/// Replaces the task's model by the draft of the candidate if its certificate is accepted. Undoes what is rejected, first
-/// the search, then the clean-ups; a rejection is a bug of taso. Returns the candidate without its edit.
-Candidate certify(const Task& task, Candidate found);
+/// Replaces the model by the draft of the candidate if its certificate is accepted. Undoes what is rejected, first the
+/// search, then the clean-ups; a rejection is a bug of taso. Returns the candidate without its edit.
+Candidate certify(const OptRun& run, Candidate found);
 
 /// Figures of the cleaned-up model. Clean-ups are not credited to the search, because every runtime does them first.
-std::optional<pricing::Figures> figures_before(const Task& task, Candidate& candidate);
+std::optional<pricing::Figures> figures_before(const OptRun& run, Candidate& candidate);
 /// Figures of the candidate, before it is committed. Missing if it cannot be imported.
-std::optional<pricing::Figures> figures_after(const Task& task, Candidate& candidate);
+std::optional<pricing::Figures> figures_after(const OptRun& run, Candidate& candidate);
 
 /// Runs `work`; adds the file name to an InputError that it throws.
 template <class Work>

@@ -215,7 +215,7 @@ TEST_CASE("graphs that a search without a GPU finds are recorded too") {
   pricing.set_cache_residency(loaded.graph, {});
   onnx::GraphEdit edit(loaded.model);
   onnx::clean_up(edit);
-  OptOptions options;
+  OptSettings options;
   options.jobs = 1;
   search_model(edit, prove(read_rule_set({}, {}), 1, console), {}, options, pricing, console);
   pricing::MissingCalls missing;

@@ -55,13 +55,13 @@ class RunningGpu : public NoGpu {
 
 using Kind = RunningGpu::Kind;
 
-OptOptions confirming(const TemporaryFolder& folder, const proto::ModelProto& model = test::with_shared_inputs()) {
-  OptOptions options = test::options_for(folder, model);
+OptSettings confirming(const TemporaryFolder& folder, const proto::ModelProto& model = test::with_shared_inputs()) {
+  OptSettings options = test::options_for(folder, model);
   options.confirm = true;
   return options;
 }
 
-Json confirmed(const OptOptions& options, Kind kind = Kind::by_steps) {
+Json confirmed(const OptSettings& options, Kind kind = Kind::by_steps) {
   std::vector<std::string> measured;
   return test::run(options, std::make_unique<RunningGpu>(measured, kind));
 }
@@ -83,7 +83,7 @@ TEST_CASE("a result is kept only if it is faster on the GPU") {
 TEST_CASE("an unknown batch is confirmed with the given size, or with 1") {
   for (const bool is_said : {false, true}) {
     const TemporaryFolder folder;
-    OptOptions options = confirming(folder, test::with_shared_inputs(true));
+    OptSettings options = confirming(folder, test::with_shared_inputs(true));
     if (is_said) options.test_shapes.push_back({"x0", {7, 64}});
     const Json report = confirmed(options);
     CHECK(report["confirmed"]["ratio"].get<double>() > 1.1);
@@ -113,7 +113,7 @@ TEST_CASE("a model that cannot run is written without rewrites") {
 TEST_CASE("an interrupt during confirmation loses nothing") {
   for (const Kind kind : {Kind::interrupted_by_loading, Kind::interrupted_by_running}) {
     const TemporaryFolder folder;
-    const OptOptions options = confirming(folder);
+    const OptSettings options = confirming(folder);
     // In another process, because an interrupt concerns the whole process.
     const pid_t child = ::fork();
     REQUIRE(child >= 0);

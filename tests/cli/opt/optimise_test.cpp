@@ -28,7 +28,7 @@ void check_all_was_measured(const Json& report) {
 TEST_CASE("the first use of a GPU gives the same result as the second") {
   for (const double nanoseconds : {3'000.0, 12'000.0}) {
     const TemporaryFolder folder;
-    const OptOptions options = options_for(folder);
+    const OptSettings options = options_for(folder);
     std::vector<std::string> measured;
     const Json first = run(options, std::make_unique<NoGpu>(measured, nanoseconds));
     CHECK(!measured.empty());
@@ -47,7 +47,7 @@ TEST_CASE("a result that is slower once it is measured is not written") {
   for (const double time : {0.05, 0.1, 0.15, 60.0})
     for (const double factor : {2.0, 3.0, 4.0}) {
       const TemporaryFolder folder;
-      OptOptions options = options_for(folder);
+      OptSettings options = options_for(folder);
       options.time_budget = time;
       std::vector<std::string> measured;
       auto gpu = std::make_unique<NoGpu>(measured, 1'100);
@@ -58,7 +58,7 @@ TEST_CASE("a result that is slower once it is measured is not written") {
       CHECK(report["search"]["cost"]["after"].get<double>() <= report["search"]["cost"]["before"].get<double>());
       changed += !report["search"]["applied"].empty();
       // The predictions of another run for both models with these prices.
-      OptOptions again = options;
+      OptSettings again = options;
       again.budget = 0;
       again.output = folder / "again.onnx";
       for (const char* when : {"before", "after"}) {
@@ -72,7 +72,7 @@ TEST_CASE("a result that is slower once it is measured is not written") {
 TEST_CASE("the last choice also works with sequential kernels") {
   for (const std::uint32_t lanes : {1, 2}) {
     const TemporaryFolder folder;
-    OptOptions options = options_for(folder);
+    OptSettings options = options_for(folder);
     options.pricing.lanes = lanes;
     std::vector<std::string> measured;
     const Json report = run(options, std::make_unique<NoGpu>(measured));

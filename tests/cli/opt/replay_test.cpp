@@ -38,8 +38,8 @@ proto::ModelProto with_products() {
   return model;
 }
 
-OptOptions options_for(const TemporaryFolder& folder) {
-  OptOptions options;
+OptSettings options_for(const TemporaryFolder& folder) {
+  OptSettings options;
   options.input = folder / "in.onnx";
   test::write_file(options.input, with_products().SerializeAsString());
   options.output = folder / "out.onnx";
@@ -50,7 +50,7 @@ OptOptions options_for(const TemporaryFolder& folder) {
   return options;
 }
 
-Json run(const OptOptions& options, const Spoil& spoil) {
+Json run(const OptSettings& options, const Spoil& spoil) {
   Console::Options quiet;
   quiet.program = "test";
   quiet.verbosity = -2;
@@ -60,7 +60,7 @@ Json run(const OptOptions& options, const Spoil& spoil) {
   return Json::parse(file);
 }
 
-rules::RewriteCertificate written(const OptOptions& options) {
+rules::RewriteCertificate written(const OptSettings& options) {
   return rules::parse_certificate(test::read_file(certificate_file_of(options.output)));
 }
 
@@ -69,7 +69,7 @@ rules::RewriteCertificate written(const OptOptions& options) {
 TEST_CASE("a search whose certificate is rejected is undone, and clean-ups stay") {
   if (!can_replay()) return;
   const TemporaryFolder folder;
-  OptOptions options = options_for(folder);
+  OptSettings options = options_for(folder);
   const Json honest = run(options, nullptr);
   REQUIRE(!honest["search"]["applied"].empty());
   REQUIRE(!written(options).steps.empty());
@@ -90,7 +90,7 @@ TEST_CASE("a search whose certificate is rejected is undone, and clean-ups stay"
 TEST_CASE("clean-ups whose certificate is rejected are undone") {
   if (!can_replay()) return;
   const TemporaryFolder folder;
-  OptOptions options = options_for(folder);
+  OptSettings options = options_for(folder);
   options.budget = 0;
   const Json report = run(options, [](rules::RewriteCertificate& certificate) {
     if (!certificate.before.empty()) certificate.before.pop_back();
@@ -104,7 +104,7 @@ TEST_CASE("clean-ups whose certificate is rejected are undone") {
 TEST_CASE("nothing is written if even the certificate of the untouched model is rejected") {
   if (!can_replay()) return;
   const TemporaryFolder folder;
-  const OptOptions options = options_for(folder);
+  const OptSettings options = options_for(folder);
   const Spoil always = [](rules::RewriteCertificate& certificate) {
     certificate.before.push_back({"identity", "nothing"});
   };

@@ -31,7 +31,7 @@ struct Run {
   std::size_t missing = 0;           // of the result
 };
 
-Run run(const OptOptions& options) {
+Run run(const OptSettings& options) {
   const fs::path prices = fs::temp_directory_path() / ("taso-rounds-" + std::to_string(::getpid()) + ".prices");
   Console::Options quiet;
   quiet.program = "test";
@@ -68,7 +68,7 @@ Run run(const OptOptions& options) {
 }  // namespace
 
 TEST_CASE("the search runs in rounds until the result is measured") {
-  OptOptions options;
+  OptSettings options;
   options.jobs = 1;
   options.budget = 100;
   const Run one = run(options);
@@ -78,7 +78,7 @@ TEST_CASE("the search runs in rounds until the result is measured") {
 
 TEST_CASE("the time limit covers all rounds together") {
   constexpr double time = 1;
-  OptOptions options;
+  OptSettings options;
   options.jobs = 1;
   options.alpha = 1.5;
   options.budget = 1'000'000'000;  // each round uses all the time it gets

@@ -46,9 +46,9 @@ inline proto::ModelProto with_shared_inputs(bool is_batch_open = false) {
   return model;
 }
 
-inline cli::OptOptions options_for(const TemporaryFolder& folder,
-                                   const proto::ModelProto& model = with_shared_inputs()) {
-  cli::OptOptions options;
+inline cli::OptSettings options_for(const TemporaryFolder& folder,
+                                    const proto::ModelProto& model = with_shared_inputs()) {
+  cli::OptSettings options;
   options.input = folder / "in.onnx";
   write_file(options.input, model.SerializeAsString());
   options.output = folder / "out.onnx";
@@ -62,7 +62,7 @@ inline cli::OptOptions options_for(const TemporaryFolder& folder,
 }
 
 /// Returns the report.
-inline Json run(const cli::OptOptions& options, std::unique_ptr<gpu::Accelerator> gpu) {
+inline Json run(const cli::OptSettings& options, std::unique_ptr<gpu::Accelerator> gpu) {
   cli::Console::Options quiet;
   quiet.program = "test";
   quiet.verbosity = -2;

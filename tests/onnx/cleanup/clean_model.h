@@ -13,7 +13,7 @@ namespace taso::test {
 
 /// The outputs of a model on operands that depend only on names; unknown dimensions are 3, integers 0 or 1.
 inline std::vector<Array> run_model(const onnx::Model& model) {
-  const onnx::Imported imported = onnx::import_model(onnx::view_of(model));
+  const onnx::ImportedModel imported = onnx::import_model(onnx::view_of(model));
   std::vector<Array> operands;
   for (const Value& input : imported.graph.inputs) {
     const std::string& name = input.node->as_input()->name;

@@ -1,4 +1,4 @@
-#include "cli/opt/options.h"
+#include "cli/opt/settings.h"
 
 #include <algorithm>
 #include <limits>
@@ -38,7 +38,7 @@ std::string text_of_tolerances(bool relative) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-void declare(CLI::App& app, Raw& raw, OptOptions& options) {
+void declare(CLI::App& app, Raw& raw, OptSettings& options) {
   // A flag takes one value at a time, so that it does not swallow the model that follows it.
   const auto many = [&](const std::string& flag, std::vector<std::string>& values, const std::string& about,
                         const std::string& type) {
@@ -149,7 +149,7 @@ std::set<std::string, std::less<>> known_passes(const std::vector<std::string>& 
   return {names.begin(), names.end()};
 }
 
-void resolve_files(const Raw& raw, OptOptions& options) {
+void resolve_files(const Raw& raw, OptSettings& options) {
   if (raw.model.empty()) throw UsageError("no model is given");
   options.input = raw.model;
   if (!raw.output.empty() && !raw.second.empty())
@@ -163,7 +163,7 @@ void resolve_files(const Raw& raw, OptOptions& options) {
   options.weights = onnx::SaveOptions::Weights::embedded;
 }
 
-void resolve_search(const Raw& raw, OptOptions& options) {
+void resolve_search(const Raw& raw, OptSettings& options) {
   if (!raw.budget.empty()) options.budget = whole_number("--budget", raw.budget, 1'000'000'000);
   if (!raw.objective.empty()) {
     const auto objective = cost::objective_named(raw.objective);
@@ -199,7 +199,7 @@ void resolve_search(const Raw& raw, OptOptions& options) {
   if (speaks_of_it && options.budget == 0) throw UsageError("--budget 0 cannot be combined with search options");
 }
 
-void resolve_rules(const Raw& raw, OptOptions& options) {
+void resolve_rules(const Raw& raw, OptSettings& options) {
   for (const auto& file : raw.rules) options.rule_files.emplace_back(file);
   for (const auto& file : raw.extra_rules) options.extra_rules.emplace_back(file);
   std::ptrdiff_t standard = raw.model == "-" ? 1 : 0;
@@ -208,7 +208,7 @@ void resolve_rules(const Raw& raw, OptOptions& options) {
   options.disabled_rules = raw.disabled_rules;
 }
 
-void resolve(const Raw& raw, OptOptions& options) {
+void resolve(const Raw& raw, OptSettings& options) {
   constexpr auto large = std::numeric_limits<std::uint64_t>::max();
   resolve_files(raw, options);
   resolve_search(raw, options);

@@ -13,21 +13,21 @@
 
 namespace taso::search {
 
-struct Candidate {
+struct PossibleRewrite {
   std::shared_ptr<const Match> match;
   GraphCost difference;  ///< the additional cost of the graph afterwards
   ProgramHash hash;      ///< the change of the graph's hash
 };
 
-class Candidates {
+class PossibleRewrites {
  public:
   /// Empty before the first call of leave_alone(). `should_end` is called now and then during matching; if it ends the
   /// matching, the remaining computations have no rewrites until the next repair().
-  Candidates(Program& program, const std::vector<const RewriteRule*>& rules, Prices& prices,
-             std::function<bool()> should_end = {});
+  PossibleRewrites(Program& program, const std::vector<const RewriteRule*>& rules, Prices& prices,
+                   std::function<bool()> should_end = {});
 
   /// By the computation of the first result, in the order of ids.
-  const std::map<ComputationId, std::vector<Candidate>>& all() const { return all_; }
+  const std::map<ComputationId, std::vector<PossibleRewrite>>& all() const { return all_; }
   /// From now on, lists only rewrites that change none of these computations; starts over.
   void leave_alone(std::unordered_set<ComputationId> outside);
   /// Records what a change touches; call it after the change is made or undone.
@@ -45,7 +45,7 @@ class Candidates {
   Prices& prices_;
   std::vector<std::vector<const RewriteRule*>> by_kind_;  // by the operator of the first result
   std::size_t depth_ = 1, depth_of_several_ = 0;
-  std::map<ComputationId, std::vector<Candidate>> all_;
+  std::map<ComputationId, std::vector<PossibleRewrite>> all_;
   std::unordered_set<ComputationId> outside_;
   std::unordered_set<ValueId> touched_;
   std::unordered_set<ComputationId> changed_;

@@ -17,7 +17,7 @@
 
 namespace taso::cli {
 
-struct OptOptions {
+struct OptSettings {
   std::filesystem::path input;
   std::filesystem::path output;  ///< empty only in a dry run
   bool dry_run = false;
@@ -58,8 +58,8 @@ struct OptOptions {
 struct OptCommand {
   enum class Kind { optimise, help, version, list_passes, list_rules };
   Kind kind = Kind::optimise;
-  OptOptions options;  ///< complete only for `optimise`; for `list_rules` it has the options about rules
-  std::string help;    ///< the text to print for `help`
+  OptSettings options;  ///< complete only for `optimise`; for `list_rules` it has the options about rules
+  std::string help;     ///< the text to print for `help`
 };
 
 /// Throws UsageError.

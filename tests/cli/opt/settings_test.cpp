@@ -1,4 +1,4 @@
-#include "cli/opt/options.h"
+#include "cli/opt/settings.h"
 
 #include "cli/console/exit_code.h"
 #include "tests/catch.h"
@@ -17,7 +17,7 @@ OptCommand parse(std::vector<const char*> arguments) {
 TEST_CASE("flags take their value with a space or an equals sign") {
   const auto spaced = parse({"in.onnx", "-o", "out.onnx", "--check", "3", "--seed", "7", "--rtol", "0.5"}).options;
   const auto joined = parse({"--check=3", "--seed=7", "--rtol=0.5", "in.onnx", "out.onnx"}).options;
-  for (const OptOptions& options : {spaced, joined}) {
+  for (const OptSettings& options : {spaced, joined}) {
     CHECK(options.input == "in.onnx");
     CHECK(options.output == "out.onnx");
     CHECK(options.samples == 3);
@@ -149,9 +149,9 @@ TEST_CASE("rules are chosen by their floating-point class") {
 TEST_CASE("the search ends by its budget, and a budget of 0 means no search") {
   CHECK(parse({"a", "b"}).options.budget == 1000);
   CHECK(parse({"a", "b", "--budget", "0"}).options.budget == 0);
-  const OptOptions options = parse({"a", "b", "--budget", "20", "--rules", "r", "--rules=s", "--alpha", "1.2",
-                                    "--time-budget", "2.5", "--disable-rule", "x", "--disable-rule", "y"})
-                                 .options;
+  const OptSettings options = parse({"a", "b", "--budget", "20", "--rules", "r", "--rules=s", "--alpha", "1.2",
+                                     "--time-budget", "2.5", "--disable-rule", "x", "--disable-rule", "y"})
+                                  .options;
   CHECK(options.budget == 20);
   CHECK(options.alpha == 1.2);
   CHECK(options.objective == cost::Objective::time);

@@ -1,4 +1,4 @@
-#include "search/rewriting/candidates.h"
+#include "search/rewriting/possible_rewrites.h"
 
 #include <algorithm>
 
@@ -17,8 +17,8 @@ constexpr std::size_t steps_between_questions = 1024;
 
 }  // namespace
 
-Candidates::Candidates(Program& program, const std::vector<const RewriteRule*>& rules, Prices& prices,
-                       std::function<bool()> should_end)
+PossibleRewrites::PossibleRewrites(Program& program, const std::vector<const RewriteRule*>& rules, Prices& prices,
+                                   std::function<bool()> should_end)
     : program_(program),
       prices_(prices),
       by_kind_(all_operators().size()),
@@ -31,7 +31,7 @@ Candidates::Candidates(Program& program, const std::vector<const RewriteRule*>& 
   }
 }
 
-void Candidates::leave_alone(std::unordered_set<ComputationId> outside) {
+void PossibleRewrites::leave_alone(std::unordered_set<ComputationId> outside) {
   outside_ = std::move(outside);
   all_.clear();
   touched_.clear();
@@ -41,7 +41,7 @@ void Candidates::leave_alone(std::unordered_set<ComputationId> outside) {
 }
 
 /// The order of the roots decides the names of new values.
-void Candidates::look_at(std::vector<ComputationId> roots) {
+void PossibleRewrites::look_at(std::vector<ComputationId> roots) {
   std::size_t done = 0;
   while (done < roots.size() && look(roots[done])) ++done;
   roots.erase(roots.begin(), roots.begin() + static_cast<std::ptrdiff_t>(done));
@@ -49,11 +49,11 @@ void Candidates::look_at(std::vector<ComputationId> roots) {
   left_ = std::move(roots);
 }
 
-bool Candidates::look(ComputationId root) {
+bool PossibleRewrites::look(ComputationId root) {
   all_.erase(root);
   if (outside_.contains(root)) return true;
   if (!program_.has(root) || !program_.store()[root].is_work()) return true;
-  std::vector<Candidate> here;
+  std::vector<PossibleRewrite> here;
   std::vector<Match> matches;
   const std::function<bool()> asks = [this] { return ++steps_ % steps_between_questions == 0 && should_end_(); };
   const auto found = [&](Match match) { matches.push_back(std::move(match)); };
@@ -71,7 +71,7 @@ bool Candidates::look(ComputationId root) {
     const ProgramHash before = program_.hash();
     Program::Log log;
     if (!rewrite(program_, match, log)) continue;
-    Candidate candidate;
+    PossibleRewrite candidate;
     candidate.hash = program_.hash();
     candidate.hash -= before;
     candidate.difference = prices_.difference(program_, log);
@@ -83,7 +83,7 @@ bool Candidates::look(ComputationId root) {
   return true;
 }
 
-void Candidates::touch(const Program::Log& log) {
+void PossibleRewrites::touch(const Program::Log& log) {
   for (const Change& change : log) {
     if (change.kind == Change::Kind::output || change.kind == Change::Kind::merged) {
       touched_.insert(change.names.begin(), change.names.end());
@@ -97,7 +97,7 @@ void Candidates::touch(const Program::Log& log) {
   }
 }
 
-void Candidates::affect(ValueId value, std::size_t levels, std::unordered_set<ComputationId>& roots) const {
+void PossibleRewrites::affect(ValueId value, std::size_t levels, std::unordered_set<ComputationId>& roots) const {
   std::vector<ValueId> border{value};
   for (; levels > 0 && !border.empty(); --levels) {
     std::vector<ValueId> above;
@@ -114,7 +114,7 @@ void Candidates::affect(ValueId value, std::size_t levels, std::unordered_set<Co
   }
 }
 
-void Candidates::repair() {
+void PossibleRewrites::repair() {
   std::unordered_set<ComputationId> roots = changed_;
   // Matches with several results share inputs: go from the changes down, and up again.
   std::unordered_set<ValueId> shared;

@@ -1,4 +1,4 @@
-#include "generator/enumeration/world.h"
+#include "generator/enumeration/sample_inputs.h"
 
 #include <algorithm>
 
@@ -135,7 +135,7 @@ bool needs_order(const Family& family) {
                      [](const Schema& schema) { return name(schema.op) == "relu" || name(schema.op) == "max_pool"; });
 }
 
-World::World(const Family& family, bool larger, std::uint64_t seed, Contents contents)
+SampleInputs::SampleInputs(const Family& family, bool larger, std::uint64_t seed, Contents contents)
     : family_(family), larger_(larger) {
   Random random(seed);
   const bool has_maxima = std::any_of(family.schemas.begin(), family.schemas.end(),
@@ -160,13 +160,13 @@ World::World(const Family& family, bool larger, std::uint64_t seed, Contents con
     }
 }
 
-bool World::is_channels(const Layout& layout) const {
+bool SampleInputs::is_channels(const Layout& layout) const {
   const Extents& extents = layout.extents;
   return has_channels_ && !layout.is_kernel && extents.size() == 4 && extents[0] == 1 && extents[2] == 1 &&
          extents[3] == 1;
 }
 
-std::optional<Operator> World::concrete(const Schema& schema, std::span<const Layout> operands) const {
+std::optional<Operator> SampleInputs::concrete(const Schema& schema, std::span<const Layout> operands) const {
   const std::string_view op = name(schema.op);
   if (operands.size() != schema.operands) return std::nullopt;
   if (operands.empty()) return constant(schema);
@@ -219,7 +219,7 @@ std::optional<Operator> World::concrete(const Schema& schema, std::span<const La
   return if_fits(rank == 4 || (op != "average_pool" && op != "max_pool"));
 }
 
-bool World::has_grown(const Extents& extents) const {
+bool SampleInputs::has_grown(const Extents& extents) const {
   const InputKind& kind = family_.inputs[0];
   const Extents& least = larger_ ? kind.larger : kind.extents;
   for (std::size_t i = 2; i < extents.size(); ++i)
@@ -227,7 +227,7 @@ bool World::has_grown(const Extents& extents) const {
   return false;
 }
 
-Operator World::constant(const Schema& schema) const {
+Operator SampleInputs::constant(const Schema& schema) const {
   const std::string_view op = name(schema.op);
   Operator result = schema.op;
   const Extents& shape = larger_ ? schema.larger_constant : schema.constant;
@@ -240,7 +240,7 @@ Operator World::constant(const Schema& schema) const {
   return result;
 }
 
-std::optional<Operator> World::convolution(const Schema& schema, std::span<const Layout> operands) const {
+std::optional<Operator> SampleInputs::convolution(const Schema& schema, std::span<const Layout> operands) const {
   const Extents &x = operands[0].extents, &w = operands[1].extents;
   if (x.size() != 4 || w.size() != 4 || operands[0].is_kernel || !operands[1].is_kernel) return std::nullopt;
   if (w[2] != schema.window[0] || w[3] != schema.window[1] || x[1] % w[1] != 0) return std::nullopt;
@@ -254,7 +254,7 @@ std::optional<Operator> World::convolution(const Schema& schema, std::span<const
   return result;
 }
 
-std::optional<Operator> World::part(const Schema& schema, const Layout& whole) const {
+std::optional<Operator> SampleInputs::part(const Schema& schema, const Layout& whole) const {
   Operator result = schema.op;
   const auto fields = fields_of(schema.op);
   const auto axis = static_cast<std::size_t>(std::get<std::int64_t>(fields.front().value));

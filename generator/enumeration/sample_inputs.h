@@ -58,10 +58,10 @@ enum class Contents { field, integers };
 /// Whether a family has operators that need an order.
 bool needs_order(const Family& family);
 
-class World {
+class SampleInputs {
  public:
   /// With `larger`, uses the shapes at which equalities are confirmed.
-  World(const Family& family, bool larger, std::uint64_t seed, Contents contents = Contents::field);
+  SampleInputs(const Family& family, bool larger, std::uint64_t seed, Contents contents = Contents::field);
 
   const Family& family() const { return family_; }
   std::size_t inputs() const { return inputs_.size(); }
@@ -103,8 +103,8 @@ bool is_zero(std::span<const Field> contents);
 bool gives_kernel(const Schema& schema, std::span<const Layout> operands);
 
 template <class S>
-std::optional<std::vector<ItemOf<S>>> World::apply(const Schema& schema,
-                                                   const std::vector<const ItemOf<S>*>& operands) const {
+std::optional<std::vector<ItemOf<S>>> SampleInputs::apply(const Schema& schema,
+                                                          const std::vector<const ItemOf<S>*>& operands) const {
   std::vector<Layout> layouts;
   std::vector<Tensor<S>> tensors;
   for (const ItemOf<S>* operand : operands) layouts.push_back(operand->layout());
