@@ -197,7 +197,8 @@ class Proposal {
  private:
   void guess(bool& field, std::int64_t) { field = random_.chance(0.5); }
   void guess(std::int64_t& field, std::int64_t rank) { field = rank > 0 ? random_.between(0, rank - 1) : 0; }
-  void guess(double& field, std::int64_t) { field = random_.pick<double>({0.1, 0.01, 1.0 / 3, 2, 1e-20}); }
+  // ONNX holds attributes as float32.
+  void guess(double& field, std::int64_t) { field = random_.pick<float>({0.1F, 0.01F, 1.0F / 3, 2, 1e-20F}); }
   void guess(Dim& field, std::int64_t) { field = random_dim(random_, shapes_); }
   void guess(ElementType& field, std::int64_t) { field = element_; }
   template <class T>
