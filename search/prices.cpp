@@ -209,7 +209,17 @@ static std::vector<ValueId> weights_among(const Program::Log& log, const Store& 
   return weights;
 }
 
-bool Prices::concerns_weights(const Program::Log& log) const { return !weights_among(log, program_.store()).empty(); }
+GraphCost Prices::redo_and_weigh(Program& program, const Program::Log& log) const {
+  check(&program == &program_ && counts_as_stored_, "weights are counted as the file stores them");
+  std::vector<ValueId> weights;
+  if (growth_.is_counted()) weights = weights_among(log, program_.store());
+  GraphCost difference;
+  difference.growth = -stored_bytes(weights);
+  program.redo(log);
+  difference.growth += stored_bytes(weights);
+  difference.charge = difference.growth * growth_.price_of_byte;
+  return difference;
+}
 
 /// The values of the current program that the log adds or removes, and whether they are images.
 std::vector<std::pair<ValueId, bool>> Prices::images_among(const Program::Log& log, const ProgramView& view) const {

@@ -97,8 +97,8 @@ class Prices {
   /// From now on weights count as the file stores them: data in several joined weights counts several times. Before, it
   /// counts once, because the first step that joins the weights of several products does not make the others larger.
   void count_as_stored();
-  /// Whether changes add or remove weights, or users of weights.
-  bool concerns_weights(const Program::Log& log) const;
+  /// Makes the change, and tells how many bytes of weights more there are.
+  GraphCost redo_and_weigh(Program& program, const Program::Log& log) const;
   /// Whether the growth of the weights is within the limit.
   bool allows(const GraphCost& cost) const { return excess(cost) <= 0; }
   /// The bytes by which it exceeds the limit.

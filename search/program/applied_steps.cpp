@@ -1,6 +1,7 @@
 #include "search/program/applied_steps.h"
 
 #include <iterator>
+#include <utility>
 
 #include "search/rewriting/rewrite.h"
 
@@ -41,6 +42,21 @@ void AppliedSteps::go_back(Back back) {
   for (Applied& change : back.undone) {
     program_.redo(change.log);
     applied_.push_back(std::move(change));
+  }
+  prices_.moved();
+}
+
+void AppliedSteps::count_as_stored() {
+  for (auto step = applied_.rbegin(); step != applied_.rend(); ++step) program_.undo(step->log);
+  prices_.count_as_stored();
+  GraphCost cost = before_;
+  for (Applied& step : applied_) {
+    GraphCost after = cost + prices_.redo_and_weigh(program_, step.log);
+    after.price += step.after.price - step.before.price;
+    after.kernels += step.after.kernels - step.before.kernels;
+    after.operators += step.after.operators - step.before.operators;
+    step.before = std::exchange(cost, after);
+    step.after = cost;
   }
   prices_.moved();
 }

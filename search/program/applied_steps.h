@@ -29,6 +29,8 @@ class AppliedSteps {
   /// `is_priced`.
   Back go(const Way& way, bool is_priced);
   void go_back(Back back);
+  /// From now on weights count as the file stores them, in the recorded costs too. Nothing else changes in these.
+  void count_as_stored();
 
   const std::vector<Applied>& all() const { return applied_; }
   const GraphCost& before() const { return before_; }

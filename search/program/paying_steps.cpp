@@ -21,7 +21,7 @@ class PayingSteps {
 
   void run() {
     if (steps_.all().empty()) return;
-    price_as_stored();
+    steps_.count_as_stored();
     RunTime time = options_.time_after;
     if (limit_growth()) time = time_if_it_pays();
     keep_needed(time);
@@ -37,19 +37,6 @@ class PayingSteps {
   using Some = std::set<const Match*>;
   /// The steps that added a computation, for computations that are done ahead.
   using Makers = std::unordered_map<ComputationId, std::vector<const Match*>>;
-
-  /// Steps that do not concern weights keep their costs.
-  void price_as_stored() {
-    const auto& all = steps_.all();
-    if (std::none_of(all.begin(), all.end(), [&](const Applied& step) { return prices_.concerns_weights(step.log); })) {
-      prices_.count_as_stored();
-      return;
-    }
-    const AppliedSteps::Way way = steps_.way_without({});
-    steps_.go({}, true);
-    prices_.count_as_stored();
-    steps_.go(way, true);
-  }
 
   /// Leaves out steps that enlarge weights, those that save the least per byte first, until the growth is within the
   /// limit. Returns whether it left out any.
