@@ -53,6 +53,8 @@ function(taso_unite target)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # They are about names of other sources in the same unit.
+  target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   foreach(source IN LISTS ARGN)
     cmake_path(GET source PARENT_PATH folder)
     if(NOT folder MATCHES "^(runtime/host/inference|generator/selection|cli/gen)$")

@@ -145,8 +145,8 @@ TEST_CASE("dependencies equal those from comparing all pairs of steps") {
       std::vector<std::uint32_t> expected;
       for (std::uint32_t k = 0; k < i; ++k) {
         bool waits = false;
-        for (const gpu::Access& a : gpu::accesses_of(steps[i]))
-          for (const gpu::Access& b : gpu::accesses_of(steps[k]))
+        for (const gpu::MemoryAccess& a : gpu::accesses_of(steps[i]))
+          for (const gpu::MemoryAccess& b : gpu::accesses_of(steps[k]))
             waits = waits || (a.place == b.place && a.index == b.index && (a.is_write || b.is_write) &&
                               gpu::may_overlap(a.what, b.what));
         if (waits) expected.push_back(k);
