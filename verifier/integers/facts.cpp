@@ -293,6 +293,8 @@ Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denomi
       other = other.divided_by(factors.back()).quotient;
     }
     if (!factors.empty() && !other.constant()) factors.push_back(other);
+    if (const auto number = other.constant(); number && *number > 1)
+      for (std::size_t i = common.degree(); i-- > 0;) factors.push_back(*number * factors[i]);
     for (const Polynomial& factor : factors) {
       const auto [upper, lower] = rest.divided_by(factor);
       if (surely(at_least(factor, 1)) && surely(at_least(lower, 0), guards) &&
@@ -396,12 +398,17 @@ bool Facts::non_negative(const Polynomial& polynomial, std::span<const Constrain
       known_bound != bounds_.end() ? known_bound->second : (bounds_[polynomial] = bounded(polynomial, deepest));
   if (by_bounds) return true;
   if (polynomial.constant() || depth == 0) return false;
-  // A guard helps if it shares a monomial with the polynomial.
+  // A guard helps if it shares a monomial with the polynomial: once, or as often as makes that monomial vanish.
+  std::int64_t times = 1;
   const auto shares = [&](const Polynomial& known, bool same_sign) {
+    times = 1;
     auto i = polynomial.terms().begin(), j = known.terms().begin();
     while (i != polynomial.terms().end() && j != known.terms().end()) {
       if (i->monomial == j->monomial) {
-        if (i->monomial.degree() > 0 && ((i->coefficient > 0) == (j->coefficient > 0)) == same_sign) return true;
+        if (i->monomial.degree() > 0 && ((i->coefficient > 0) == (j->coefficient > 0)) == same_sign) {
+          times = same_sign && i->coefficient % j->coefficient == 0 ? i->coefficient / j->coefficient : 1;
+          return true;
+        }
         ++i, ++j;
       } else if (i->monomial < j->monomial) {
         ++i;
@@ -416,7 +423,9 @@ bool Facts::non_negative(const Polynomial& polynomial, std::span<const Constrain
   const auto helps = [&](const Constraint& known) {
     switch (known.kind) {
       case Constraint::Kind::non_negative:
-        return (any || shares(known.value, true)) && bounded(polynomial - known.value, deepest);
+        if (!any && !shares(known.value, true)) return false;
+        return bounded(polynomial - known.value, deepest) ||
+               (!any && times > 1 && bounded(polynomial - times * known.value, deepest));
       case Constraint::Kind::zero:
         return ((any || shares(known.value, true)) && bounded(polynomial - known.value, deepest)) ||
                ((any || shares(known.value, false)) && bounded(polynomial + known.value, deepest));
