@@ -258,7 +258,10 @@ Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denomi
     entries_[result].name = fmt::format("floor(({})/({}))", text(above), text(denominator));
     entries_[result].quotient = {above, denominator};
     entries_[result].divides = positive;
-    if (positive && surely(at_least(above, 0))) entries_[result].least = 0;
+    if (positive && surely(at_least(above, denominator)))
+      entries_[result].least = 1;
+    else if (positive && surely(at_least(above, 0)))
+      entries_[result].least = 0;
     if (const auto variable = above.single_variable(); positive && variable && entries_[*variable].extent) {
       const auto extent = entries_[*variable].extent->divided_by(denominator);
       if (extent.remainder.is_zero()) entries_[result].extent = extent.quotient;
@@ -292,9 +295,11 @@ Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denomi
       factors.push_back(Polynomial::variable(variable));
       other = other.divided_by(factors.back()).quotient;
     }
-    if (!factors.empty() && !other.constant()) factors.push_back(other);
-    if (const auto number = other.constant(); number && *number > 1)
-      for (std::size_t i = common.degree(); i-- > 0;) factors.push_back(*number * factors[i]);
+    const std::int64_t number = other.content();
+    if (const Polynomial sum = other.divided_exactly(number); !sum.constant() && sum != denominator)
+      factors.push_back(sum);
+    if (number > 1)
+      for (std::size_t i = factors.size(); i-- > 0;) factors.push_back(number * factors[i]);
     for (const Polynomial& factor : factors) {
       const auto [upper, lower] = rest.divided_by(factor);
       if (surely(at_least(factor, 1)) && surely(at_least(lower, 0), guards) &&
