@@ -152,6 +152,7 @@ struct Campaign {
   std::size_t positions = 0, agreeing = 0, uncovered = 0;  // at sizes that had no part in finding the boxes
   std::size_t pairs_uncovered = 0;
   std::size_t groups = 0, unfit = 0, pairs_unfit = 0, not_multilinear = 0;
+  std::size_t misled = 0;            // groups without PET's condition that a few positions would decide wrongly
   std::size_t boxes = 0, wrong = 0;  // proved boxes, and wrong boxes that were refused
 
   void print() const {
@@ -159,8 +160,9 @@ struct Campaign {
               << " nowhere, " << obstructed << " with an obstacle; " << boxes << " proved boxes, " << wrong
               << " wrong boxes refused; of " << positions << " positions at other sizes " << agreeing << " agree, "
               << uncovered << " of them in no proved box (" << pairs_uncovered << " pairs); " << groups
-              << " summation groups, " << unfit << " without PET's condition (" << pairs_unfit << " pairs), "
-              << not_multilinear << " pairs not multilinear\n";
+              << " summation groups, " << unfit << " without PET's condition (" << pairs_unfit << " pairs), " << misled
+              << " of them at other sizes decided wrongly without that check, " << not_multilinear
+              << " pairs not multilinear\n";
   }
 };
 
@@ -193,6 +195,24 @@ std::vector<Box> mutated(const verifier::Agreement& agreement) {
   }
   for (const OpenBox& open : agreement.open) boxes.push_back(open.box);
   return boxes;
+}
+
+/// The number of groups without PET's condition in which the first position and its neighbours agree, but not all do.
+std::size_t misled_groups(const Sample& sample) {
+  std::size_t misled = 0;
+  const auto strides = strides_of(sample.field.extents);
+  for (const SummationGroup& group : summation_of(sample.concrete).groups) {
+    if (group.fits()) continue;
+    const auto agrees = [&](std::size_t place) { return sample.field.equal[place]; };
+    bool few = agrees(group.positions[0]);
+    for (const std::int64_t stride : strides) {
+      const std::size_t next = group.positions[0] + static_cast<std::size_t>(stride);
+      if (std::find(group.positions.begin(), group.positions.end(), next) != group.positions.end())
+        few = few && agrees(next);
+    }
+    if (few && !std::all_of(group.positions.begin(), group.positions.end(), agrees)) ++misled;
+  }
+  return misled;
 }
 
 /// Compares the two ways on one pair, at sizes that had no part in finding the boxes.
@@ -235,6 +255,9 @@ void compare(const rules::Instance& instance, std::uint64_t seed, std::size_t mu
       uncovered += equal && !covered ? 1 : 0;
     });
   }
+  if (agreement.field.unfit > 0)
+    for (const Sample& sample : samples)
+      if (sample.concrete.work < 3e4) campaign.misled += misled_groups(sample);
   campaign.uncovered += uncovered;
   campaign.pairs_uncovered += uncovered > 0 ? 1 : 0;
 

@@ -25,7 +25,7 @@ struct Coordinate {
 
 class Finder {
  public:
-  explicit Finder(const rules::Instance& instance) : instance_(instance) {
+  explicit Finder(const rules::Instance& instance) {
     for (const rules::Unknown& unknown : instance.unknowns) names_.insert(unknown.name);
     const Shape& shape = instance.shape(instance.source[0]);
     bounds_.resize(shape.size());
@@ -178,7 +178,6 @@ class Finder {
     return sum;
   }
 
-  const rules::Instance& instance_;
   std::set<std::string> names_;
   std::vector<Coordinate> coordinates_;
   Sum difference_;
