@@ -22,7 +22,7 @@ namespace taso::verifier {
 struct AgreementOptions {
   std::uint64_t seed = 1;
   std::size_t sizes = 16;    ///< at which both sides are compared over the field
-  std::size_t inputs = 2;    ///< random inputs for each size
+  std::size_t inputs = 2;    ///< random inputs for each size; 8 times as many if a side is not multilinear
   double most_work = 3e5;    ///< operations at one size: larger ones are skipped
   std::size_t failures = 4;  ///< proofs of boxes that may fail before the rest is left unknown
   NormalFormLimits limits = {60'000, 200'000};

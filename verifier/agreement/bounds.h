@@ -8,8 +8,8 @@
 
 namespace taso::verifier {
 
-/// For each axis of the only result, its ends and the indices at which a guard in the normal form of either side changes
-/// its value, for the first or the last value of the variables that it sums over. Simplest bounds first.
+/// For each axis of the only result: its ends, and the indices at which a guard in the normal form of either side
+/// changes its value, for the first or the last value of the variables that it sums over. Simplest bounds first.
 std::vector<std::vector<Dim>> bounds_of(const rules::Instance& instance, const NormalFormLimits& limits = {});
 
 }  // namespace taso::verifier

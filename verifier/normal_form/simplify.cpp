@@ -84,8 +84,8 @@ bool split_quotient(std::vector<Variable>& bound, Constraints& guards, const std
   return true;
 }
 
-/// Replaces a rounded quotient in the factors that has a simpler value wherever the constraints hold. Not in the guards,
-/// which may be the reason for that value.
+/// Replaces a rounded quotient in the factors that has a simpler value wherever the constraints hold. Guards keep it:
+/// they may be the reason for that value.
 bool settle_quotient(Term& term, const Constraints& constraints) {
   if (term.guards.empty()) return false;
   std::vector<Variable> occurring;

@@ -183,8 +183,8 @@ class Unifier {
     return false;
   }
 
-  /// Inverts the map. Accepts only maps that are evidently one-to-one on the integers: each of the member's variables in
-  /// turn is another one, or its negative, plus variables that are settled before.
+  /// Inverts the map. Accepts only maps that are evidently one-to-one on the integers: each of the member's variables
+  /// in turn is another one, or its negative, plus variables that are settled before.
   bool finish(const Substitution& forward) {
     Correspondence correspondence{forward, {}, {}};
     std::vector<Variable> open = member_;
