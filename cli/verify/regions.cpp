@@ -17,7 +17,7 @@ namespace taso::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double time_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// More ranks and axes than these are not examined.
 constexpr std::size_t most_instances = 64;
@@ -85,7 +85,7 @@ ExitCode show_regions(const VerifySettings& settings, Console& console) {
       RegionResult result = regions_of(given, settings, stop);
       if (stop.stop_requested()) return true;
       result.decided = true;
-      result.seconds = seconds_since(begin);
+      result.seconds = time_since(begin);
       results.results[index] = std::move(result);
     } catch (const InputError& error) {
       const GivenFile& file = results.files[given.file];
@@ -108,7 +108,7 @@ ExitCode show_regions(const VerifySettings& settings, Console& console) {
   console.draw({});
   results.interrupted = interrupted() && std::any_of(results.results.begin(), results.results.end(),
                                                      [](const RegionResult& result) { return !result.decided; });
-  results.seconds = seconds_since(start);
+  results.seconds = time_since(start);
   if (settings.report) write_output(*settings.report, report_of(results));
   console.say(Console::Level::result, text_of(results, settings.console.verbosity > 0));
   console.say(Console::Level::detail, fmt::format("{:.2f} s", results.seconds));

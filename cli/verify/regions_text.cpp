@@ -18,7 +18,7 @@ using verifier::OpenBox;
 /// `-v` shows the rest.
 constexpr std::size_t most_ranks = 4;
 
-std::string plural(std::size_t count, std::string_view one, std::string_view many) {
+std::string counted(std::size_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
@@ -39,7 +39,7 @@ Extents position_of(const verifier::Counterexample& difference) {
   return position;
 }
 
-std::string indented(std::string_view text) {
+std::string further_in(std::string_view text) {
   std::string lines;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -62,13 +62,13 @@ std::string open_text(const RegionResult::AtRanks& one, bool everything) {
   }
   if (example != nullptr) {
     const verifier::Counterexample& difference = *example->difference;
-    text += fmt::format("  differs in {}, for example at {} of {}: {:g} and {:g}\n", plural(differing, "box", "boxes"),
+    text += fmt::format("  differs in {}, for example at {} of {}: {:g} and {:g}\n", counted(differing, "box", "boxes"),
                         ops::text_of(position_of(difference)), ops::text_of(difference.source[0].extents),
                         difference.source[0].data[difference.place], difference.target[0].data[difference.place]);
     if (everything) {
       for (const OpenBox& open : agreement.open)
         if (open.difference) text += fmt::format("    {}\n", verifier::text_of(open.box, agreement.shape, names));
-      text += indented(verifier::text_of(difference, one.instance));
+      text += further_in(verifier::text_of(difference, one.instance));
     }
   }
   for (const OpenBox& open : agreement.open)
@@ -79,8 +79,8 @@ std::string open_text(const RegionResult::AtRanks& one, bool everything) {
 
 std::string field_text(const Agreement& agreement) {
   const verifier::FieldSummary& field = agreement.field;
-  std::string text = fmt::format("  {}, {} over the prime field", plural(field.sizes, "size", "sizes"),
-                                 plural(field.inputs, "random input", "random inputs"));
+  std::string text = fmt::format("  {}, {} over the prime field", counted(field.sizes, "size", "sizes"),
+                                 counted(field.inputs, "random input", "random inputs"));
   if (field.error)
     text += fmt::format("; a position where they differ passes with probability below {}", bound_text(*field.error));
   else
@@ -195,7 +195,7 @@ std::string text_of(const RegionResults& results, bool everything) {
     text += "\n";
   }
   text += fmt::format("{}: {} equal everywhere, {} on a part of the output, {} without a proved part",
-                      plural(everywhere + partly + nowhere + left_out, "rule", "rules"), everywhere, partly, nowhere);
+                      counted(everywhere + partly + nowhere + left_out, "rule", "rules"), everywhere, partly, nowhere);
   if (left_out > 0) text += fmt::format(", {} left out", left_out);
   return text;
 }

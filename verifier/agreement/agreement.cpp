@@ -29,9 +29,9 @@ void mark(std::vector<bool>& marked, const Extents& extents, const Block& block)
 }
 
 /// Finds and proves boxes for one instance.
-class Finder {
+class BoxFinder {
  public:
-  Finder(const rules::Instance& instance, const AgreementOptions& options, const std::stop_token& stop)
+  BoxFinder(const rules::Instance& instance, const AgreementOptions& options, const std::stop_token& stop)
       : instance_(instance), options_(options), stop_(stop) {
     options_.limits.stop = stop;
     result_.shape = instance.shape(instance.source[0]);
@@ -217,7 +217,7 @@ class Finder {
 
 Agreement agreement_of(const rules::Instance& instance, const AgreementOptions& options, const std::stop_token& stop) {
   check(instance.source.size() == 1 && instance.target.size() == 1, "each side has one result");
-  return Finder(instance, options, stop).run();
+  return BoxFinder(instance, options, stop).run();
 }
 
 bool is_proved(const rules::Instance& instance, const Box& box, const NormalFormLimits& limits) {

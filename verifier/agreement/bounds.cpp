@@ -23,9 +23,9 @@ struct Coordinate {
   Polynomial index;
 };
 
-class Finder {
+class BoundFinder {
  public:
-  explicit Finder(const rules::Instance& instance) {
+  explicit BoundFinder(const rules::Instance& instance) {
     for (const rules::Unknown& unknown : instance.unknowns) names_.insert(unknown.name);
     const Shape& shape = instance.shape(instance.source[0]);
     bounds_.resize(shape.size());
@@ -191,7 +191,7 @@ std::vector<std::vector<Dim>> bounds_of(const rules::Instance& instance, const N
   for (const Dim& dim : instance.shape(instance.source[0])) ends.push_back({Dim(0), dim});
   try {
     Workspace workspace(instance.unknowns, instance.hypotheses, limits.effort, limits.steps, limits.stop);
-    return Finder(instance).find();
+    return BoundFinder(instance).find();
   } catch (const ProofLimit&) {
   } catch (const ShapeError&) {
   }
