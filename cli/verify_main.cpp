@@ -1,11 +1,12 @@
-// taso-verify: proves or refutes the rules of a file, validates the properties that proofs rest on, or replays the
-// certificate of a rewritten model.
+// taso-verify: proves or refutes the rules of a file, shows where their sides agree, validates the properties that
+// proofs rest on, or replays the certificate of a rewritten model.
 #include <optional>
 
 #include "cli/console/interrupt.h"
 #include "cli/console/program.h"
 #include "cli/console/version.h"
 #include "cli/verify/certified_model.h"
+#include "cli/verify/regions.h"
 #include "cli/verify/settings.h"
 #include "cli/verify/verify_rules.h"
 
@@ -18,14 +19,16 @@ ExitCode run(int argc, char** argv, std::optional<Console>& console) {
     case VerifyCommand::Kind::help: return print(command.help);
     case VerifyCommand::Kind::version: return print(describe_versions("taso-verify"));
     case VerifyCommand::Kind::print: return print(print_rules(command.settings));
+    case VerifyCommand::Kind::agreement:
     case VerifyCommand::Kind::certificate:
     case VerifyCommand::Kind::verify: break;
   }
   watch_for_interrupt();
   check_places(command.settings);
   return run_with_console(command.settings.console, console, [&](Console& open) {
-    return command.kind == VerifyCommand::Kind::certificate ? check_certificate(command.settings, open)
-                                                            : verify_rules(command.settings, open);
+    if (command.kind == VerifyCommand::Kind::certificate) return check_certificate(command.settings, open);
+    if (command.kind == VerifyCommand::Kind::agreement) return show_regions(command.settings, open);
+    return verify_rules(command.settings, open);
   });
 }
 

@@ -20,7 +20,7 @@ struct Raw {
   std::vector<std::string> files, rules, extra_rules;
   std::string properties, time_limit, jobs, seed, second_prover;
   std::string certificate, report, junit, certificates, record, cache, log_file, color;
-  bool no_cache = false, print = false, version = false;
+  bool agreement = false, no_cache = false, print = false, version = false;
   int verbose = 0, quiet = 0;
 };
 
@@ -33,6 +33,8 @@ void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
   one("--properties", raw.properties, "Operator properties, instead of the shipped ones", "FILE", "Options");
   one("--jobs", raw.jobs, "Threads; 0: one for each processor (default 0)", "N", "Options");
   app.add_flag("--print", raw.print, "Print the rules as text and exit");
+  app.add_flag("--agreement", raw.agreement,
+               "Print where the two sides of each rule are equal, true or not: i2 is the index along axis 2");
 
   const std::string proving = "Proofs";
   one("--time-limit", raw.time_limit,
@@ -102,7 +104,8 @@ void resolve_files(const Raw& raw, VerifySettings& settings) {
     if (settings.files.size() != 2) throw UsageError("--certificate needs two models: the input and the output");
     const bool about_proofs = settings.properties || settings.junit || settings.certificates || settings.record ||
                               settings.cache || settings.properties_only || settings.redundant || raw.print ||
-                              !raw.second_prover.empty() || !raw.time_limit.empty() || !raw.seed.empty();
+                              raw.agreement || !raw.second_prover.empty() || !raw.time_limit.empty() ||
+                              !raw.seed.empty();
     if (about_proofs)
       throw UsageError(
           "--certificate can only be combined with --rules, --extra-rules, --no-cache, --jobs and --report");
@@ -115,6 +118,10 @@ void resolve_files(const Raw& raw, VerifySettings& settings) {
   if (settings.certificate) return;
   if (!settings.rules.empty() || !settings.extra_rules.empty())
     throw UsageError("--rules and --extra-rules need --certificate; name rule files without an option");
+  if (raw.agreement &&
+      (settings.properties || settings.junit || settings.certificates || settings.record || settings.cache ||
+       settings.properties_only || raw.print || raw.no_cache || !raw.second_prover.empty()))
+    throw UsageError("--agreement can only be combined with --jobs, --seed, --time-limit and --report");
   if (settings.properties_only && !settings.files.empty())
     throw UsageError("--properties-only takes no rule files; name the properties with --properties");
   if (!settings.properties_only && settings.files.empty()) throw UsageError("no rule file is given");
@@ -161,6 +168,7 @@ VerifyCommand parse_verify_command(int argc, const char* const* argv) {
     command.kind = VerifyCommand::Kind::version;
     return command;
   }
+  if (raw.agreement) command.kind = VerifyCommand::Kind::agreement;
   if (raw.print) command.kind = VerifyCommand::Kind::print;
   if (!raw.certificate.empty()) command.kind = VerifyCommand::Kind::certificate;
   resolve(raw, command.settings);

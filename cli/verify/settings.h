@@ -33,9 +33,9 @@ struct VerifySettings {
 };
 
 struct VerifyCommand {
-  enum class Kind { verify, certificate, print, help, version };
+  enum class Kind { verify, agreement, certificate, print, help, version };
   Kind kind = Kind::verify;
-  VerifySettings settings;  ///< complete for `verify`, `certificate` and `print`
+  VerifySettings settings;  ///< complete for all but `help` and `version`
   std::string help;         ///< the text to print for `help`
 };
 

@@ -209,6 +209,32 @@ def test_printing_is_all_that_print_does(verify, write):
     assert verify(path, path, "--print").code == 2, "one name twice is no rule file"
 
 
+def test_agreement_shows_where_the_sides_are_equal(verify, write, source_folder, tmp_path):
+    done = verify("--agreement", source_folder / "examples/agreement.rules", "--report", tmp_path / "report.json")
+    assert done.code == 0 and done.out == ""
+    assert "equal where 1 <= i2 < dim(x, 2) - 1 and 1 <= i3 < dim(x, 3) - 1 (proved for all shapes)" in done.err
+    assert "equal everywhere (proved for all shapes)" in done.err
+    assert "3 rules: 1 equal everywhere, 2 on a part of the output, 0 without a proved part\nPASSED" in done.err
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["schema_version"] == 1 and report["verdict"] == "PASSED"
+    border, seam, same = (rule["instances"][0] for rule in report["agreement"])
+    assert border["proved"][0][2] == {"low": "1", "high": "dim(x, 2) - 1"}
+    assert len(border["open"]) == 4 and all(box["difference"]["example"] for box in border["open"])
+    assert 0.9 < border["typical"]["share"] < 1 and border["field"]["error_bound"] < 1e-30
+    assert len(seam["proved"]) == 2 and len(seam["open"]) == 1
+    assert same["equal_everywhere"] and same["open"] == []
+
+
+def test_agreement_leaves_out_what_it_cannot_compare(verify, write):
+    other_shape = "candidate other-shape\n  x => slice[axis=0, begin=0, end=1](x)"
+    done = verify("--agreement", write(PROVED_TOO, REFUTED, other_shape))
+    assert done.code == 0
+    assert "left out: it has more than one result" in done.err
+    assert "no box is proved to be equal" in done.err and "differs in 1 box, for example at" in done.err
+    assert "nothing is proved: " in done.err
+    assert verify("--agreement").code == 2
+
+
 def test_reports_never_replace_what_is_read(verify, write, tmp_path):
     path = write(PROVED)
     before = path.read_bytes()

@@ -261,6 +261,35 @@ TEST_CASE("normal form: sums over parts of a range") {
       "conv[strides=s, pads=p](first(split[axis=1, at=dim(w, 1)](x)), second(split[axis=0, at=dim(w, 0) / 2](w))))"));
 }
 
+TEST_CASE("normal form: parts of an image as a batch") {
+  // Every second pixel as an image of its own: dilation 2 becomes dilation 1.
+  const std::string batch =
+      "conv[dilations=[2], pads=[2, 2]](x, w)\n    => reshape[shape=[dim(x, 0), dim(w, 0), dim(x, 2)]]("
+      "transpose[permutation=[0, 2, 3, 1]](reshape[shape=[dim(x, 0), 2, dim(w, 0), dim(x, 2) / 2]]("
+      "conv[pads=[1, 1]](reshape[shape=[dim(x, 0) * 2, dim(x, 1), dim(x, 2) / 2]](transpose[permutation=[0, 3, 1, 2]]("
+      "reshape[shape=[dim(x, 0), dim(x, 1), dim(x, 2) / 2, 2]](x))), w))))\n  where dim(w, 2) = 3, divides(2, dim(x, "
+      "2))";
+  CHECK(proved(("rule a\n  " + batch).c_str()));
+  std::string other = batch;
+  CHECK(never_proved(("rule a\n  " + other.replace(other.find("pads=[2, 2]"), 11, "pads=[1, 3]")).c_str()));
+  other = batch;
+  CHECK(never_proved(("rule a\n  " + other.replace(other.find("[0, 3, 1, 2]"), 12, "[3, 0, 1, 2]")).c_str()));
+}
+
+TEST_CASE("normal form: a part of a sum in which a variable is fixed") {
+  // The first row is a part of its own: there the sum over the kernel has a single term.
+  CHECK(
+      proved("rule a\n  conv[pads=[0, 1]](x, w)\n    => conv[pads=[0, 1]](concat[axis=2](slice[axis=2, begin=0, "
+             "end=1](x), slice[axis=2, begin=1, end=dim(x, 2)](x)), w)\n  where dim(w, 2) = 3, dim(x, 2) >= 4"));
+  CHECK(
+      never_proved("rule a\n  conv[pads=[0, 1]](x, w)\n    => conv[pads=[0, 1]](concat[axis=2](slice[axis=2, begin=1, "
+                   "end=2](x), slice[axis=2, begin=1, end=dim(x, 2)](x)), w)\n"
+                   "  where dim(w, 2) = 3, dim(x, 2) >= 4"));
+  CHECK(
+      never_proved("rule a\n  matmul(x, y) => matmul(slice[axis=1, begin=0, end=1](x), slice[axis=0, begin=0, "
+                   "end=1](y))\n  where dim(x, 1) >= 2, rank(x) = 2, rank(y) = 2"));
+}
+
 TEST_CASE("normal form: every property at all of its ranks", "[.][full]") {
   const char* folder = std::getenv("TASO_SOURCE_FOLDER");
   REQUIRE(folder != nullptr);

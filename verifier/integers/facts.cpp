@@ -258,7 +258,10 @@ Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denomi
     entries_[result].name = fmt::format("floor(({})/({}))", text(above), text(denominator));
     entries_[result].quotient = {above, denominator};
     entries_[result].divides = positive;
-    if (positive && surely(at_least(above, 0))) entries_[result].least = 0;
+    if (positive && surely(at_least(above, denominator)))
+      entries_[result].least = 1;
+    else if (positive && surely(at_least(above, 0)))
+      entries_[result].least = 0;
     if (const auto variable = above.single_variable(); positive && variable && entries_[*variable].extent) {
       const auto extent = entries_[*variable].extent->divided_by(denominator);
       if (extent.remainder.is_zero()) entries_[result].extent = extent.quotient;
@@ -292,7 +295,11 @@ Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denomi
       factors.push_back(Polynomial::variable(variable));
       other = other.divided_by(factors.back()).quotient;
     }
-    if (!factors.empty() && !other.constant()) factors.push_back(other);
+    const std::int64_t number = other.content();
+    if (const Polynomial sum = other.divided_exactly(number); !sum.constant() && sum != denominator)
+      factors.push_back(sum);
+    if (number > 1)
+      for (std::size_t i = factors.size(); i-- > 0;) factors.push_back(number * factors[i]);
     for (const Polynomial& factor : factors) {
       const auto [upper, lower] = rest.divided_by(factor);
       if (surely(at_least(factor, 1)) && surely(at_least(lower, 0), guards) &&
@@ -396,12 +403,17 @@ bool Facts::non_negative(const Polynomial& polynomial, std::span<const Constrain
       known_bound != bounds_.end() ? known_bound->second : (bounds_[polynomial] = bounded(polynomial, deepest));
   if (by_bounds) return true;
   if (polynomial.constant() || depth == 0) return false;
-  // A guard helps if it shares a monomial with the polynomial.
+  // A guard helps if it shares a monomial with the polynomial: once, or as often as makes that monomial vanish.
+  std::int64_t times = 1;
   const auto shares = [&](const Polynomial& known, bool same_sign) {
+    times = 1;
     auto i = polynomial.terms().begin(), j = known.terms().begin();
     while (i != polynomial.terms().end() && j != known.terms().end()) {
       if (i->monomial == j->monomial) {
-        if (i->monomial.degree() > 0 && ((i->coefficient > 0) == (j->coefficient > 0)) == same_sign) return true;
+        if (i->monomial.degree() > 0 && ((i->coefficient > 0) == (j->coefficient > 0)) == same_sign) {
+          times = same_sign && i->coefficient % j->coefficient == 0 ? i->coefficient / j->coefficient : 1;
+          return true;
+        }
         ++i, ++j;
       } else if (i->monomial < j->monomial) {
         ++i;
@@ -416,7 +428,9 @@ bool Facts::non_negative(const Polynomial& polynomial, std::span<const Constrain
   const auto helps = [&](const Constraint& known) {
     switch (known.kind) {
       case Constraint::Kind::non_negative:
-        return (any || shares(known.value, true)) && bounded(polynomial - known.value, deepest);
+        if (!any && !shares(known.value, true)) return false;
+        return bounded(polynomial - known.value, deepest) ||
+               (!any && times > 1 && bounded(polynomial - times * known.value, deepest));
       case Constraint::Kind::zero:
         return ((any || shares(known.value, true)) && bounded(polynomial - known.value, deepest)) ||
                ((any || shares(known.value, false)) && bounded(polynomial + known.value, deepest));

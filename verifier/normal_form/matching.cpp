@@ -46,7 +46,6 @@ std::vector<Signature> signature(const Term& term) {
   std::vector<Signature> result;
   for (const Factor& factor : term.factors) result.push_back(signature(factor));
   std::sort(result.begin(), result.end());
-  result.push_back({term.bound.size()});
   return result;
 }
 
@@ -124,6 +123,7 @@ void combine(std::vector<Term>& terms, const Constraints& context) {
     for (std::size_t j = i + 1; j < terms.size();) {
       const Scope other{terms[j].bound, terms[j].guards};
       const bool same = terms[j].guards.size() == terms[i].guards.size() &&
+                        terms[j].bound.size() == terms[i].bound.size() &&
                         corresponds(pattern, terms[j], context, [&](const Correspondence& correspondence) {
                           return guards_at(other, in_coordinates(correspondence, coordinates)) == guards;
                         });
@@ -142,6 +142,9 @@ void combine(std::vector<Term>& terms, const Constraints& context) {
 void cancel_groups(std::vector<Term>& terms, const Constraints& context) {
   std::vector<Term> open = std::move(terms);
   terms.clear();
+  // A term in which a variable is fixed is a part of one in which it is not.
+  std::stable_sort(open.begin(), open.end(),
+                   [](const Term& a, const Term& b) { return a.bound.size() > b.bound.size(); });
   while (!open.empty()) {
     const Term pattern = renamed(open.front());
     const Scope scope{pattern.bound, pattern.guards};
@@ -152,7 +155,9 @@ void cancel_groups(std::vector<Term>& terms, const Constraints& context) {
     for (auto term = open.begin(); term != open.end();) {
       const Scope other{term->bound, term->guards};
       const bool same = corresponds(pattern, *term, context, [&](const Correspondence& correspondence) {
-        members.emplace_back(term->coefficient, guards_at(other, in_coordinates(correspondence, coordinates)));
+        Constraints guards = guards_at(other, in_coordinates(correspondence, coordinates));
+        for (const Constraint& one : correspondence.image) guards.push_back(substitute(one, coordinates));
+        members.emplace_back(term->coefficient, std::move(guards));
         return true;
       });
       if (!same) {

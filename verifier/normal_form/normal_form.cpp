@@ -16,32 +16,46 @@ using namespace normal;
 /// Both sides of one result at the same unknown index.
 struct Sides {
   std::vector<Variable> free;
+  Constraints context;  // holds for the index
   Sum source, target;
 };
 
-Sides sides(const rules::Instance& instance, std::size_t result) {
+/// An unknown index in a box, or anywhere in the result if there is none.
+Index index_in(const Shape& shape, const std::vector<Interval>* box, Sides& sides) {
   Facts& facts = Workspace::current().facts;
-  Sides sides;
   Index index;
-  for (const Dim& dim : instance.shape(instance.source[result])) {
-    const Polynomial extent = facts.polynomial(dim);
-    if (extent == Polynomial(1)) {
-      index.emplace_back();
-      continue;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const Polynomial extent = facts.polynomial(shape[axis]);
+    Polynomial low, high = extent;
+    if (box != nullptr) low = facts.polynomial((*box)[axis].low), high = facts.polynomial((*box)[axis].high);
+    if (high - low == Polynomial(1)) {
+      index.push_back(low);
+    } else {
+      // Counted from the lower bound: that range is what most questions are about.
+      sides.free.push_back(facts.fresh(high - low, fmt::format("i{}", axis)));
+      index.push_back(low + Polynomial::variable(sides.free.back()));
     }
-    sides.free.push_back(facts.fresh(extent, fmt::format("i{}", index.size())));
-    index.push_back(Polynomial::variable(sides.free.back()));
+    if (!low.is_zero()) sides.context.push_back(at_least(index.back(), 0));
+    if (high != extent) sides.context.push_back(at_least(extent - 1, index.back()));
   }
+  return index;
+}
+
+Sides sides(const rules::Instance& instance, std::size_t result, const std::vector<Interval>* box = nullptr) {
+  Sides sides;
+  const Index index = index_in(instance.shape(instance.source[result]), box, sides);
   sides.source = element(instance, instance.source[result], index);
   sides.target = element(instance, instance.target[result], index);
   return sides;
 }
 
-bool same_result(const rules::Instance& instance, std::size_t result) {
-  auto [free, source, target] = sides(instance, result);
+bool same_result(const rules::Instance& instance, std::size_t result, const std::vector<Interval>* box) {
+  auto [free, given, source, target] = sides(instance, result, box);
+  Constraints context;
+  for (const Constraint& known : given)
+    if (!add_guard(context, known, {})) return true;  // there is no such index
   Sum difference = source - target;
   // Indices that are divided with rounding (such as a channel by the channels of a group) become pairs.
-  Constraints context;
   while (true) {
     Workspace::current().step();
     std::vector<Variable> occurring, bound;
@@ -71,7 +85,8 @@ bool same_result(const rules::Instance& instance, std::size_t result) {
 }
 
 /// Why it is not proved; empty if it is.
-std::string obstacle(const rules::Instance& instance, const NormalFormLimits& limits, bool refining, bool& refinable) {
+std::string obstacle(const rules::Instance& instance, const std::vector<Interval>* box, const NormalFormLimits& limits,
+                     bool refining, bool& refinable) {
   try {
     Workspace workspace(instance.unknowns, instance.hypotheses, limits.effort, limits.steps, limits.stop, refining);
     workspace.any_functions = limits.any_functions;
@@ -80,7 +95,7 @@ std::string obstacle(const rules::Instance& instance, const NormalFormLimits& li
       if (workspace.facts.entails(obligation) != Answer::yes)
         return "the hypotheses are not shown to entail " + rules::text_of(obligation);
     for (std::size_t result = 0; result < instance.source.size(); ++result) {
-      if (instance.source[result] == instance.target[result] || same_result(instance, result)) continue;
+      if (instance.source[result] == instance.target[result] || same_result(instance, result, box)) continue;
       return instance.source.size() == 1
                  ? std::string("the normal forms are not shown to be equal")
                  : fmt::format("the normal forms of result {} are not shown to be equal", result + 1);
@@ -93,15 +108,28 @@ std::string obstacle(const rules::Instance& instance, const NormalFormLimits& li
   return "";
 }
 
+NormalFormResult prove(const rules::Instance& instance, const std::vector<Interval>* box,
+                       const NormalFormLimits& limits) {
+  if (!instance.target_fits) return {NormalFormResult::unknown, "ranks do not fit"};
+  bool refinable = false;
+  std::string reason = obstacle(instance, box, limits, false, refinable);
+  if (!reason.empty() && refinable && !limits.stop.stop_requested())
+    reason = obstacle(instance, box, limits, true, refinable);
+  return {reason.empty() ? NormalFormResult::proved : NormalFormResult::unknown, reason};
+}
+
 }  // namespace
 
 NormalFormResult prove_by_normal_form(const rules::Instance& instance, const NormalFormLimits& limits) {
-  if (!instance.target_fits) return {NormalFormResult::unknown, "ranks do not fit"};
-  bool refinable = false;
-  std::string reason = obstacle(instance, limits, false, refinable);
-  if (!reason.empty() && refinable && !limits.stop.stop_requested())
-    reason = obstacle(instance, limits, true, refinable);
-  return {reason.empty() ? NormalFormResult::proved : NormalFormResult::unknown, reason};
+  return prove(instance, nullptr, limits);
+}
+
+NormalFormResult prove_within(const rules::Instance& instance, const std::vector<Interval>& box,
+                              const NormalFormLimits& limits) {
+  check(instance.source.size() == 1, "a box is about a single result");
+  if (instance.target_fits)
+    check(box.size() == instance.shape(instance.source[0]).size(), "a box has an interval for each axis");
+  return prove(instance, &box, limits);
 }
 
 std::string normal_form_text(const rules::Instance& instance) {

@@ -31,6 +31,17 @@ struct NormalFormResult {
 
 NormalFormResult prove_by_normal_form(const rules::Instance& instance, const NormalFormLimits& limits = {});
 
+/// low <= index < high
+struct Interval {
+  Dim low, high;
+  bool operator==(const Interval&) const = default;
+};
+
+/// Proves the equality of the only result at the positions of a box: one interval for each axis. Positions outside the
+/// result do not count.
+NormalFormResult prove_within(const rules::Instance& instance, const std::vector<Interval>& box,
+                              const NormalFormLimits& limits = {});
+
 /// Whether each element of the source's result is computed from the inputs' elements at its own index, in the same way
 /// everywhere.
 NormalFormResult prove_element_wise(const rules::Instance& instance, const NormalFormLimits& limits = {});

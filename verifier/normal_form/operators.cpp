@@ -195,7 +195,7 @@ class Reader {
         continue;
       }
       const Polynomial stride = product(std::span(shape(0)).subspan(axis + 1));
-      inside.push_back(facts().quotient(position, stride, Workspace::current().reading));
+      inside.push_back(facts().quotient(position, stride, Workspace::current().path));
       position = position - inside.back() * stride;
     }
     return read(0, inside);
@@ -273,10 +273,6 @@ class Reader {
   }
   /// The element where the guard holds, and 0 elsewhere.
   Sum read_where(std::size_t operand, const Index& index, const Constraint& guard) const {
-    struct Reading {
-      explicit Reading(const Constraint& more) { Workspace::current().reading.push_back(more); }
-      ~Reading() { Workspace::current().reading.pop_back(); }
-    } reading(guard);
     return guarded(read_inside(operand, index, {guard}), {guard});
   }
   /// A dimension of size 1 is always read at 0.

@@ -84,6 +84,23 @@ bool split_quotient(std::vector<Variable>& bound, Constraints& guards, const std
   return true;
 }
 
+/// Replaces a rounded quotient in the factors that has a simpler value wherever the constraints hold. Guards keep it:
+/// they may be the reason for that value.
+bool settle_quotient(Term& term, const Constraints& constraints) {
+  if (term.guards.empty()) return false;
+  std::vector<Variable> occurring;
+  for (const Factor& factor : term.factors) collect(factor, occurring);
+  for (const Variable variable : occurring) {
+    const auto quotient = facts().entry(variable).quotient;
+    if (!quotient) continue;
+    const Polynomial value = facts().quotient(quotient->first, quotient->second, constraints);
+    if (value == Polynomial::variable(variable)) continue;
+    for (Factor& factor : term.factors) factor = substitute(factor, {{variable, value}});
+    return true;
+  }
+  return false;
+}
+
 /// Normalises sizes that occur as real factors: numbers go into the coefficient, products are split into variables, and
 /// common factors of numerator and denominator cancel. A sum in the numerator is multiplied out, into `terms`.
 bool normalise_sizes(std::vector<Term>& terms, Term& term, const Constraints& known) {
@@ -292,6 +309,10 @@ void simplify_into(std::vector<Term>& terms, Term term, const Constraints& known
       if (changed) break;
     }
     if (changed) continue;
+    if (settle_quotient(term, equations)) {
+      changed = true;
+      continue;
+    }
     for (const Variable variable : std::vector<Variable>(term.bound)) {
       const auto extent = facts().entry(variable).extent;
       if (!extent || std::find(occurring.begin(), occurring.end(), variable) != occurring.end()) continue;

@@ -100,9 +100,8 @@ class Workspace {
 
   Facts facts;
   std::vector<AnyFunction> any_functions;
-  Constraints reading;  ///< holds wherever the element being read counts
   std::vector<std::string> reals;
-  Constraints path;  ///< holds wherever the element being read is read at all
+  Constraints path;  ///< holds wherever the element being read is read at all: elsewhere it does not count
   /// If not null, applications of partial functions are recorded here while `notes` is true.
   std::vector<Application>* applications = nullptr;
   bool notes = false;

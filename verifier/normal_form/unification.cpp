@@ -183,10 +183,10 @@ class Unifier {
     return false;
   }
 
-  /// Inverts the map. Accepts only maps that are evidently one-to-one on the integers: each variable in turn is another
-  /// one, or its negative, plus variables that are settled before.
+  /// Inverts the map. Accepts only maps that are evidently one-to-one on the integers: each of the member's variables
+  /// in turn is another one, or its negative, plus variables that are settled before.
   bool finish(const Substitution& forward) {
-    Correspondence correspondence{forward, {}};
+    Correspondence correspondence{forward, {}, {}};
     std::vector<Variable> open = member_;
     std::vector<bool> done(forward.size(), false);
     for (bool progress = true; progress && !open.empty();) {
@@ -210,7 +210,11 @@ class Unifier {
         progress = true;
       }
     }
-    if (!open.empty() || std::find(done.begin(), done.end(), false) != done.end()) return false;
+    if (!open.empty()) return false;
+    for (std::size_t i = 0; i < forward.size(); ++i)
+      if (!done[i])
+        correspondence.image.push_back(
+            equal(Polynomial::variable(forward[i].first), substitute(forward[i].second, correspondence.backward)));
     return accept_(correspondence);
   }
 
@@ -226,7 +230,7 @@ bool is_opaque(const Factor& factor) {
 }
 
 bool unify(const Term& pattern, const Term& member, const std::function<bool(const Correspondence&)>& accept) {
-  if (pattern.bound.size() != member.bound.size() || pattern.factors.size() != member.factors.size()) return false;
+  if (pattern.bound.size() < member.bound.size() || pattern.factors.size() != member.factors.size()) return false;
   Hints pattern_hints, member_hints;
   std::vector<const Factor*> plain, other_plain;
   const auto sort = [](const Term& term, std::vector<const Factor*>& list, Hints& hints) {

@@ -46,11 +46,16 @@ TEST_CASE("taso-verify refuses invalid combinations of options") {
       {"a.rules", "--jobs="},
       {"-", "-"},
       {"--properties-only", "--second-prover=cvc5"},
+      {"--agreement"},
+      {"a.rules", "--agreement", "--print"},
+      {"a.rules", "--agreement", "--junit=out.xml"},
+      {"a.rules", "--agreement", "--no-cache"},
   };
   for (const auto& arguments : bad) CHECK_THROWS_AS(parse(arguments), UsageError);
   CHECK(parse({"--properties-only"}).settings.properties_only);
   CHECK(parse({"--version", "--redundant"}).kind == VerifyCommand::Kind::version);
   CHECK(parse({"a.rules", "--print"}).kind == VerifyCommand::Kind::print);
+  CHECK(parse({"a.rules", "--agreement", "--seed=3", "--report=-"}).kind == VerifyCommand::Kind::agreement);
 }
 
 }  // namespace
