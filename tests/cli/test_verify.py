@@ -425,7 +425,7 @@ def test_a_law_for_a_class_is_one_property_and_its_members_are_proved(verify, tm
     assert re.search(r"^tanh-keeps-zero +\d+ +\d+ +\d+ +yes$", done.err, re.MULTILINE)
     law, *members = json.loads((tmp_path / "r.json").read_text())["validated"]
     assert law["proved_once"] and "tanh-of-pad" in law["members"] and len(law["members"]) == 9
-    assert len(members) == 14
+    assert len(members) == 18
     assert verify("--print", "--properties-only", "--properties", file).out == file.read_text()
 
 
