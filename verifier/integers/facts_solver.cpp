@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include <z3++.h>
@@ -82,7 +83,13 @@ class IntegerSolver {
     z3::context& asked = context();
     const std::stop_callback interrupt(facts_.stop_, [&asked] { asked.interrupt(); });
     if (facts_.stop_.stop_requested()) return Answer::unknown;
-    switch (solver_.check()) {
+    const auto start = std::chrono::steady_clock::now();
+    z3::check_result result = solver_.check();
+    // On a busy machine, the end of an earlier question's time may end this one.
+    const bool too_soon = std::chrono::steady_clock::now() - start < std::chrono::milliseconds(wall_clock_limit);
+    if (result == z3::unknown && too_soon && was_cancelled() && !facts_.stop_.stop_requested())
+      result = solver_.check();
+    switch (result) {
       case z3::sat: return Answer::yes;
       case z3::unsat: return Answer::no;
       default: return Answer::unknown;
@@ -90,6 +97,11 @@ class IntegerSolver {
   }
 
  private:
+  bool was_cancelled() const {
+    const std::string reason = solver_.reason_unknown();
+    return reason == "canceled" || reason == "timeout" || reason.starts_with("interrupted");
+  }
+
   // The facts about a variable are asserted when it is first mentioned.
   z3::expr of(Variable variable) {
     const auto known = variables_.find(variable);
