@@ -133,7 +133,7 @@ struct Decision {
 Decision decide(cost::Objective objective, const ModelCost& before, const ModelCost& after, double least_gain);
 
 /// The default share that must be saved. Measured prices of one kernel repeat to 0.4 % in the median, and one plan
-/// loaded twice to 1 % (cost/results/nvidia-h200.md); predicted prices are less certain. Bytes and kernels are counted exactly.
+/// loaded twice to 1 % (cost/results/nvidia-h200.md); predicted prices are less certain. Bytes and kernels are exact.
 double usual_least_gain(cost::Objective objective, bool is_measured);
 
 }  // namespace taso::search

@@ -44,7 +44,7 @@ struct SearchOptions {
   /// Which values of the graph replacements may mention; all, if missing.
   std::function<bool(const Value&)> is_named;
   /// The run time of a graph in a layout, where concurrent kernels make it differ from the sum of its kernels. The last
-  /// choice uses it (run_choice.h), except for graphs of more than `most_operators`. Throws InputError for an input graph
+  /// choice uses it (run_choice.h), except for graphs of more than `most_operators`. Throws InputError for a graph
   /// whose run time cannot be predicted; then the sum decides. Called from several threads.
   std::function<RunTime(const Graph&, cost::Layout)> time_of_run;
 };

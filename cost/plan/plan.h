@@ -41,8 +41,8 @@ struct Storage {
 };
 Storage storage_of(const WholeGraph& view, PlanValue value);
 
-/// The kernels of a plan, which do not depend on prices: those that compute, then those that convert a value to the other
-/// layout.
+/// The kernels of a plan, which do not depend on prices: those that compute, then those that convert a value to the
+/// other layout.
 std::vector<Kernel> kernels_of(const WholeGraph& view);
 
 /// The plan numbers nodes and values as the view does.

@@ -1,4 +1,4 @@
-// What an operator obeys whatever its attributes are, its kind of kernel, its name in ONNX: said once, beside its meaning.
+// What an operator obeys whatever its attributes are, its kind of kernel and its name in ONNX, stated in its own file.
 // Rules have classes of operators by trait (rules/language/function_class.h), which verifier/membership.h proves.
 #pragma once
 

@@ -106,16 +106,6 @@ KernelRole role_of(const Operator& op) {
       },
       op);
 }
-bool is_partial(const Operator& op) {
-  return std::visit(
-      []<class Op>(const Op& o) {
-        if constexpr (requires { o.is_partial(); })
-          return o.is_partial();
-        else
-          return Op::traits.has(Trait::partial);
-      },
-      op);
-}
 std::optional<OnnxForm> onnx_form_of(const Operator& op) {
   return std::visit(
       []<class Op>(const Op&) -> std::optional<OnnxForm> {

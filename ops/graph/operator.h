@@ -89,8 +89,6 @@ std::size_t max_inputs(const Operator& op);
 std::size_t outputs_of(const Operator& op);
 Traits traits_of(const Operator& op);
 KernelRole role_of(const Operator& op);
-/// Whether it may have no value at some numbers.
-bool is_partial(const Operator& op);
 /// The operator of ONNX that is the same function, if there is one without attributes.
 std::optional<OnnxForm> onnx_form_of(const Operator& op);
 /// The operator of that name, with default attributes.

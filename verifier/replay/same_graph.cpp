@@ -70,7 +70,7 @@ std::string text_in_onnx(const Node& node, bool rounded) {
   return ops::text_of(op);
 }
 
-/// Whether both are the same result of equal operators whose operands are compared one by one: the forms are then equal.
+/// Whether both are the same result of equal operators whose operands are compared one by one: their forms are equal.
 bool is_same_operator(const Value& a, const Value& b) {
   const Operator &op = *operator_of(a), &other = *operator_of(b);
   const bool has_parts = std::holds_alternative<op::Concat>(op) || std::holds_alternative<op::Split>(op) ||

@@ -32,8 +32,8 @@ struct Kind {
 
 constexpr int any_number = std::numeric_limits<int>::max();
 
-/// The kinds of nodes that rewriting writes, with every attribute that ONNX knows for them. Operators whose form in ONNX
-/// has no attributes say so themselves (ops::OnnxForm).
+/// The kinds of nodes that rewriting writes, with every attribute that ONNX knows for them. Operators whose form in
+/// ONNX has no attributes say so themselves (ops::OnnxForm).
 constexpr Kind table[] = {
     {"AveragePool", 7, 1, "auto_pad:STRING count_include_pad:INT kernel_shape:INTS pads:INTS strides:INTS"},
     {"AveragePool", 10, 1,
