@@ -38,12 +38,15 @@ struct Value {
   std::int64_t height() const { return shape[2]; }
 };
 
-/// Height and width; one number sets both.
+/// Height and width, and depth for videos, whose frames are the third-to-last axis; one number sets all.
 struct Extent {
+  std::int64_t depth = 1;
   std::int64_t height = 1;
   std::int64_t width = 1;
-  constexpr Extent(std::int64_t both) : height(both), width(both) {}  // NOLINT(google-explicit-constructor)
+  constexpr Extent(std::int64_t all) : depth(all), height(all), width(all) {}  // NOLINT(google-explicit-constructor)
   constexpr Extent(std::int64_t rows, std::int64_t columns) : height(rows), width(columns) {}
+  constexpr Extent(std::int64_t frames, std::int64_t rows, std::int64_t columns)
+      : depth(frames), height(rows), width(columns) {}
 };
 
 /// The window of a convolution or pooling.
@@ -51,6 +54,7 @@ struct Window {
   Extent kernel = 1;
   Extent stride = 1;
   Extent pad = 0;           ///< on each side
+  Extent dilation = 1;      ///< for convolutions
   bool same = false;        ///< padded like TensorFlow's SAME, instead of by `pad`
   bool round_up = false;    ///< ceil_mode, for poolings
   bool count_pads = false;  ///< averages include the padding

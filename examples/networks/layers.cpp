@@ -1,6 +1,8 @@
 // The builder's layers with parameters, activations, poolings and arithmetic.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "examples/networks/builder.h"
 #include "onnx/model/tensor_data.h"
@@ -35,30 +37,47 @@ constexpr Spread bias_spread{0, 0.05};
 
 Power scaled(const Power& power, double factor) { return {power.centred * factor, power.positive * factor}; }
 
-std::vector<std::int64_t> both(const Extent& extent) { return {extent.height, extent.width}; }
+/// One number per axis of x after batch and channels.
+std::vector<std::int64_t> along_axes(const Value& x, const Extent& extent) {
+  check(x.shape.size() == 4 || x.shape.size() == 5, "windows slide over images and videos");
+  if (x.shape.size() == 4) return {extent.height, extent.width};
+  return {extent.depth, extent.height, extent.width};
+}
+
+/// The number of elements that a window sees.
+std::int64_t size_of_kernel(const Value& x, const Window& window) {
+  const std::vector<std::int64_t> kernel = along_axes(x, window.kernel);
+  return std::accumulate(kernel.begin(), kernel.end(), std::int64_t{1}, std::multiplies<>());
+}
 
 }  // namespace
 
 std::vector<std::int64_t> Builder::pads_of(const Value& x, const Window& window) const {
-  if (!window.same) return {window.pad.height, window.pad.width, window.pad.height, window.pad.width};
-  const auto total = [](std::int64_t size, std::int64_t kernel, std::int64_t stride) {
-    return std::max<std::int64_t>(((size + stride - 1) / stride - 1) * stride + kernel - size, 0);
-  };
-  const std::int64_t rows = total(x.shape[2], window.kernel.height, window.stride.height);
-  const std::int64_t columns = total(x.shape[3], window.kernel.width, window.stride.width);
-  return {rows / 2, columns / 2, rows - rows / 2, columns - columns / 2};
+  std::vector<std::int64_t> before = along_axes(x, window.pad), after = before;
+  const std::vector<std::int64_t> kernel = along_axes(x, window.kernel), stride = along_axes(x, window.stride);
+  for (std::size_t axis = 0; window.same && axis < kernel.size(); ++axis) {
+    const std::int64_t size = x.shape[axis + 2];
+    const std::int64_t places = (size + stride[axis] - 1) / stride[axis];
+    const std::int64_t total = std::max<std::int64_t>((places - 1) * stride[axis] + kernel[axis] - size, 0);
+    before[axis] = total / 2;
+    after[axis] = total - total / 2;
+  }
+  before.insert(before.end(), after.begin(), after.end());
+  return before;
 }
 
 /// The shape of the result of sliding a window over x.
 std::vector<std::int64_t> Builder::windows_of(const Value& x, std::int64_t channels, const Window& window) const {
-  const std::vector<std::int64_t> pads = pads_of(x, window);
-  const auto extent = [&](std::size_t axis, std::int64_t kernel, std::int64_t stride) {
-    const std::int64_t room = x.shape[axis + 2] + pads[axis] + pads[axis + 2] - kernel;
+  const std::vector<std::int64_t> pads = pads_of(x, window), kernel = along_axes(x, window.kernel);
+  const std::vector<std::int64_t> stride = along_axes(x, window.stride), dilation = along_axes(x, window.dilation);
+  std::vector<std::int64_t> shape{x.shape[0], channels};
+  for (std::size_t axis = 0; axis < kernel.size(); ++axis) {
+    const std::int64_t reach = dilation[axis] * (kernel[axis] - 1) + 1;
+    const std::int64_t room = x.shape[axis + 2] + pads[axis] + pads[axis + kernel.size()] - reach;
     check(room >= 0, "a window fits into its input");
-    return (room + (window.round_up ? stride - 1 : 0)) / stride + 1;
-  };
-  return {x.shape[0], channels, extent(0, window.kernel.height, window.stride.height),
-          extent(1, window.kernel.width, window.stride.width)};
+    shape.push_back((room + (window.round_up ? stride[axis] - 1 : 0)) / stride[axis] + 1);
+  }
+  return shape;
 }
 
 Value Builder::conv(const Value& x, std::string_view name, std::int64_t channels, const Window& window,
@@ -66,16 +85,18 @@ Value Builder::conv(const Value& x, std::string_view name, std::int64_t channels
   check(x.channels() % style.groups == 0 && channels % style.groups == 0, "groups divide the channels");
   const Scope here = scope(name);
   const std::int64_t depth = x.channels() / style.groups;
-  const Spread spread = filters_for(x, depth * window.kernel.height * window.kernel.width, hidden_balance);
-  std::vector<std::string> operands{
-      x.name, parameter("weight", {channels, depth, window.kernel.height, window.kernel.width}, spread).name};
+  const Spread spread = filters_for(x, depth * size_of_kernel(x, window), hidden_balance);
+  const std::vector<std::int64_t> kernel = along_axes(x, window.kernel);
+  std::vector<std::int64_t> filters{channels, depth};
+  filters.insert(filters.end(), kernel.begin(), kernel.end());
+  std::vector<std::string> operands{x.name, parameter("weight", filters, spread).name};
   if (style.bias) operands.push_back(parameter("bias", {channels}, bias_spread).name);
   return node("Conv", "", operands, windows_of(x, channels, window), {1, 0},
-              {{"dilations", std::vector<std::int64_t>{1, 1}},
+              {{"dilations", along_axes(x, window.dilation)},
                {"group", style.groups},
-               {"kernel_shape", both(window.kernel)},
+               {"kernel_shape", kernel},
                {"pads", pads_of(x, window)},
-               {"strides", both(window.stride)}});
+               {"strides", along_axes(x, window.stride)}});
 }
 
 Value Builder::batch_norm(const Value& x, std::string_view name, double epsilon) {
@@ -146,26 +167,29 @@ Value Builder::softmax(const Value& x) {
 Value Builder::max_pool(const Value& x, const Window& window) {
   return node("MaxPool", "", {x.name}, windows_of(x, x.channels(), window), {0, 2 * x.power.total()},
               {{"ceil_mode", std::int64_t{window.round_up}},
-               {"kernel_shape", both(window.kernel)},
+               {"kernel_shape", along_axes(x, window.kernel)},
                {"pads", pads_of(x, window)},
-               {"strides", both(window.stride)}});
+               {"strides", along_axes(x, window.stride)}});
 }
 
 Value Builder::average_pool(const Value& x, const Window& window) {
   // Neighbours differ, but they are not independent.
-  const auto count = static_cast<double>(window.kernel.height * window.kernel.width);
+  const auto count = static_cast<double>(size_of_kernel(x, window));
   const Power power{x.power.centred / std::sqrt(count), x.power.positive * (count > 1 ? 0.6 : 1)};
   return node("AveragePool", "", {x.name}, windows_of(x, x.channels(), window), power,
               {{"ceil_mode", std::int64_t{window.round_up}},
                {"count_include_pad", std::int64_t{window.count_pads}},
-               {"kernel_shape", both(window.kernel)},
+               {"kernel_shape", along_axes(x, window.kernel)},
                {"pads", pads_of(x, window)},
-               {"strides", both(window.stride)}});
+               {"strides", along_axes(x, window.stride)}});
 }
 
 Value Builder::pooled_features(const Value& x) {
-  const Power power{0, x.power.centred / static_cast<double>(x.shape[2] * x.shape[3]) + x.power.positive * 0.5};
-  return flatten(node("GlobalAveragePool", "", {x.name}, {x.shape[0], x.channels(), 1, 1}, power));
+  std::vector<std::int64_t> shape(x.shape.size(), 1);
+  std::copy_n(x.shape.begin(), 2, shape.begin());
+  const std::int64_t count = std::accumulate(x.shape.begin() + 2, x.shape.end(), std::int64_t{1}, std::multiplies<>());
+  const Power power{0, x.power.centred / static_cast<double>(count) + x.power.positive * 0.5};
+  return flatten(node("GlobalAveragePool", "", {x.name}, shape, power));
 }
 
 Value Builder::add(const Value& x, const Value& y) {

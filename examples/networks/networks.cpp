@@ -13,9 +13,12 @@
 namespace taso::examples {
 namespace {
 
-constexpr std::array<Network, 14> networks{{
+constexpr std::array<Network, 17> networks{{
+    {"resnet18", "blocks per stage: 2, 2, 2, 2", build_resnet18, 224, 32},
     {"resnet50", "bottlenecks per stage: 3, 4, 6, 3", build_resnet50, 224, 32},
     {"resnext50", "bottlenecks per stage: 3, 4, 6, 3", build_resnext50, 224, 32},
+    {"resnet3d_18", "blocks per stage: 2, 2, 2, 2", build_resnet3d_18, 112, 16},
+    {"csrnet", "convolutions per width: 2, 2, 3, 3; 3, 1, 1, 1", build_csrnet, 512, 8},
     {"inception_v3", "modules per kind: 3, 4, 2", build_inception_v3, 299, 75},
     {"squeezenet1_1", "fire modules per width: 2, 2, 2, 2", build_squeezenet, 224, 32},
     {"mobilenet_v2", "inverted residuals per stage: 1, 2, 3, 4, 3, 3, 1", build_mobilenet_v2, 224, 32},

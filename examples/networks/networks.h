@@ -21,8 +21,11 @@ struct Variant {
 std::vector<std::int64_t> blocks_by_stage(const Variant& variant, std::vector<std::int64_t> in_the_paper);
 
 // Each file says where its network comes from.
+void build_resnet18(Builder& net, const Variant& variant);
 void build_resnet50(Builder& net, const Variant& variant);
 void build_resnext50(Builder& net, const Variant& variant);
+void build_resnet3d_18(Builder& net, const Variant& variant);
+void build_csrnet(Builder& net, const Variant& variant);
 void build_inception_v3(Builder& net, const Variant& variant);
 void build_squeezenet(Builder& net, const Variant& variant);
 void build_mobilenet_v2(Builder& net, const Variant& variant);

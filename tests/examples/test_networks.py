@@ -37,12 +37,21 @@ def ssd_parameters():
     return trunk + more + heads
 
 
+def csrnet_parameters():
+    """The paper has the layout, not the sum."""
+    widths = [3, 64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512, 256, 128, 64]
+    return sum((9 * before + 1) * after for before, after in zip(widths, widths[1:])) + 64 + 1
+
+
 # torchvision publishes parameters and operations of its models, Hugging Face and timm the parameters of theirs, and the
 # NASNet paper its operations.
 TINY = ("--image-size", 32)
 NETWORKS = {
+    "resnet18": Expected(11_689_512, 1.81, TINY),
     "resnet50": Expected(25_557_032, 4.09, TINY),
     "resnext50": Expected(25_028_904, 4.23, TINY),
+    "resnet3d_18": Expected(33_371_472, 40.70, ("--image-size", 16)),
+    "csrnet": Expected(csrnet_parameters(), None, TINY),
     "inception_v3": Expected(23_834_568, 5.71, ("--image-size", 75)),
     "squeezenet1_1": Expected(1_235_496, 0.35, TINY),
     "mobilenet_v2": Expected(3_504_872, 0.30, TINY),
@@ -178,7 +187,7 @@ def test_a_detector_has_all_its_boxes(networks, tmp_path):
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "double"])
 def test_every_element_type_is_valid(networks, tmp_path, kind):
     """For one network of each set of operators. ONNX Runtime has few CPU kernels for these types."""
-    names = ["mobilenet_v2", "inception_v3", "nasnet_mobile", "nas_cell", "vit_b_16"]
+    names = ["mobilenet_v2", "inception_v3", "nasnet_mobile", "nas_cell", "vit_b_16", "resnet3d_18"]
     for name in names + (["bert_base"] if kind != "double" else []):  # its table alone has 200 MB in double
         path = tmp_path / "typed.onnx"
         networks(name, "-o", path, "--type", kind, *NETWORKS[name].small)
@@ -195,7 +204,8 @@ def test_half_precision_keeps_to_its_range(networks, tmp_path):
         assert all(numpy.isfinite(result).all() for result in session.run(None, inputs_for(session, 1)))
 
 
-@pytest.mark.parametrize("name", ["squeezenet1_1", "nas_cell", "bert_base", "vit_b_16", "ssd300_resnet50"])
+@pytest.mark.parametrize("name", ["squeezenet1_1", "nas_cell", "bert_base", "vit_b_16", "ssd300_resnet50",
+                                  "resnet3d_18", "csrnet"])
 def test_an_open_batch_computes_the_same(networks, small, tmp_path, name):
     networks(name, "-o", tmp_path / "open.onnx", "--batch", "N", *NETWORKS[name].small)
     onnx.checker.check_model(onnx.load(tmp_path / "open.onnx"), full_check=True)

@@ -195,10 +195,12 @@ TEST_CASE("names of kinds are those used in files") {
 TEST_CASE("the example networks are recognised, however few blocks they have") {
   const std::vector<std::pair<std::string_view, NetworkKind>> expected{
       {"resnet50", NetworkKind::resnet},         {"resnext50", NetworkKind::resnet},
+      {"resnet18", NetworkKind::resnet},         {"resnet3d_18", NetworkKind::resnet},
       {"mobilenet_v2", NetworkKind::mobilenet},  {"ssd300_resnet50", NetworkKind::ssd},
       {"inception_v3", NetworkKind::inception},  {"squeezenet1_1", NetworkKind::inception},
       {"nasnet_mobile", NetworkKind::inception}, {"densenet121", NetworkKind::dense},
-      {"nasrnn", NetworkKind::recurrent},        {"vit_b_16", NetworkKind::bert}};
+      {"nasrnn", NetworkKind::recurrent},        {"vit_b_16", NetworkKind::bert},
+      {"csrnet", NetworkKind::unknown}};
   for (const auto& [name, kind] : expected) {
     ExampleNetwork example{name, "N", ElementType::float32, {}};
     example.variant.blocks = 2;

@@ -15,8 +15,8 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 SMALL_FIRST = ["squeezenet1_1", "resnet50", "bert_base", "mobilenet_v2", "nasrnn", "nas_cell", "inception_v3",
-               "vit_b_16",
-               "resnext50", "ssd300_resnet50", "nasnet_mobile", "densenet121", "bert_large", "nasnet_large"]
+               "vit_b_16", "resnet18", "resnext50", "csrnet", "resnet3d_18", "ssd300_resnet50", "nasnet_mobile",
+               "densenet121", "bert_large", "nasnet_large"]
 EXAMPLES = ["small_convnet", "small_transformer"]
 REPEATED = ["inception_v3", "bert_base", "squeezenet1_1", "mobilenet_v2"]
 
