@@ -131,7 +131,7 @@ class Verification {
       }
       if (instances_.empty() && !beyond(extra).empty()) {
         verdict_.reason = fmt::format("it applies only to ranks and lengths above {}, which are not tried",
-                                      instance_options.greatest_rank);
+                                      rules::greatest_rank(rule_));
         return std::move(verdict_);
       }
       if (rounds_up(rule_.source) || rounds_up(rule_.target)) {

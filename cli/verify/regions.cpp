@@ -28,12 +28,7 @@ RegionResult regions_of(const GivenRule& given, const VerifySettings& settings, 
     result.skipped = given.unstated;
     return result;
   }
-  rules::InstanceList list = rules::all_instances(given.rule);
-  if (list.made.empty()) {  // three-dimensional convolutions
-    rules::InstanceOptions beyond;
-    ++beyond.greatest_rank;
-    list = rules::all_instances(given.rule, beyond);
-  }
+  const rules::InstanceList list = rules::all_instances(given.rule);
   if (!list.undecided.empty()) result.skipped = list.undecided.front();
   if (list.made.empty()) result.skipped = "there are no shapes at which both sides have a meaning";
   if (list.made.size() > most_instances)

@@ -149,7 +149,7 @@ class AnyChoice : public Chooser {
  public:
   explicit AnyChoice(Random& random) : random_(random) {}
   std::size_t rank(const std::string&, std::size_t least, std::size_t greatest) override {
-    return between(least, std::min(greatest, std::max<std::size_t>(least, 4)));
+    return between(least, greatest);
   }
   std::size_t value(const std::string&, const ChoiceDomain& domain) override { return random_.below(domain.size()); }
   std::size_t length(const std::string&, std::size_t least, std::size_t greatest) override {

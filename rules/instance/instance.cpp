@@ -49,7 +49,12 @@ void collect_shaped(const Term& term, std::set<std::string>& names) {
 class Builder {
  public:
   Builder(const Rule& rule, Chooser& chooser, const InstanceOptions& options, bool solve)
-      : rule_(rule), chooser_(chooser), options_(options), equations_(solve), solve_(solve) {
+      : rule_(rule),
+        chooser_(chooser),
+        options_(options),
+        greatest_rank_(options.greatest_rank.value_or(greatest_rank(rule))),
+        equations_(solve),
+        solve_(solve) {
     context_.shape = [this](const std::string& input) { return reduced(shape_of_input(input)); };
     context_.variable = [this](const std::string& variable, std::size_t length) { return value_of(variable, length); };
     context_.is_non_negative = [this](const Dim& number) { return decide_sign(number); };
@@ -139,7 +144,7 @@ class Builder {
     const auto found = shapes_.find(input);
     if (found != shapes_.end()) return found->second;
     const bool is_factor = factors_.contains(input);
-    const std::size_t rank = chooser_.rank(input, is_factor ? 0 : 1, options_.greatest_rank);
+    const std::size_t rank = chooser_.rank(input, is_factor ? 0 : 1, greatest_rank_);
     note_choice(fmt::format("rank({}) = {}", input, rank));
     Shape shape;
     for (std::size_t i = 0; i < rank; ++i) shape.push_back(equations_.add_unknown(fmt::format("{}.{}", input, i), 1));
@@ -158,7 +163,7 @@ class Builder {
         // cases.
         const bool same = ranks.size() > 0 && condition.inputs.size() > 2;
         ranks.push_back(same ? chooser_.rank(input, ranks[0], ranks[0])
-                             : chooser_.rank(input, is_elementwise() ? 0 : 1, options_.greatest_rank));
+                             : chooser_.rank(input, is_elementwise() ? 0 : 1, greatest_rank_));
         greatest = std::max(greatest, ranks.back());
         note_choice(fmt::format("rank({}) = {}", input, ranks.back()));
         shapes_[input] = Shape(ranks.back());
@@ -227,7 +232,7 @@ class Builder {
       return RealAttribute{name, 0};
     }
     if (std::holds_alternative<Dim>(kind.sample)) return equations_.add_unknown(name, may_be_zero ? 0 : 1);
-    const std::size_t most = kind.field == "pads" ? 2 * (options_.greatest_rank - 2) : options_.greatest_rank;
+    const std::size_t most = kind.field == "pads" ? 2 * (greatest_rank_ - 2) : greatest_rank_;
     if (std::holds_alternative<std::vector<Dim>>(kind.sample)) {
       if (length == 0) {
         length = chooser_.length(name, 1, most);
@@ -242,7 +247,7 @@ class Builder {
   }
 
   TermValue choose_value(const std::string& name, const VariableKind& kind, std::size_t length) {
-    const std::size_t rank = length == 0 ? options_.greatest_rank : length;
+    const std::size_t rank = length == 0 ? greatest_rank_ : length;
     const bool is_switch = std::holds_alternative<bool>(kind.sample);
     const ChoiceDomain domain = is_switch                     ? ChoiceDomain{{0}, {1}}
                                 : kind.field == "permutation" ? permutations_of(rank)
@@ -540,6 +545,7 @@ class Builder {
   const Rule& rule_;
   Chooser& chooser_;
   const InstanceOptions& options_;
+  const std::size_t greatest_rank_;
   Equations equations_;
   bool solve_;
   TermContext context_;
@@ -559,6 +565,20 @@ class Builder {
 };
 
 }  // namespace
+
+std::size_t greatest_rank(const Rule& rule) {
+  std::size_t rank = 4;
+  const auto look = [&](const Pattern& pattern) {
+    for (const auto& [name, term] : pattern.attributes) {
+      if (term->kind != Term::Kind::list) continue;
+      const bool is_each = name == "strides" || name == "dilations" || name == "kernel";
+      if (is_each || name == "pads") rank = std::max(rank, term->operands.size() / (is_each ? 1 : 2) + 2);
+    }
+  };
+  visit_patterns(rule.source, look);
+  visit_patterns(rule.target, look);
+  return rank;
+}
 
 std::optional<Instance> instance(const Rule& rule, Chooser& chooser, const InstanceOptions& options, bool solve) {
   return Builder(rule, chooser, options, solve).build();

@@ -46,9 +46,13 @@ struct Instance {
   const Shape& shape(InstanceValue value) const { return nodes[value.first].shapes[value.second]; }
 };
 
+/// The greatest rank that a rule covers: 4, or more if a list of known length asks for it. A three-dimensional
+/// convolution has six pads, so `pads=[0, 1, 1, 0, 1, 1]` gives 5.
+std::size_t greatest_rank(const Rule& rule);
+
 struct InstanceOptions {
-  std::size_t greatest_rank = 4;
-  std::vector<Condition> extra;  ///< additional conditions, for abduction
+  std::optional<std::size_t> greatest_rank;  ///< missing: the rule's own
+  std::vector<Condition> extra;              ///< additional conditions, for abduction
   /// In an element-wise rule, axes along which the same inputs broadcast are equivalent to one axis, and their order
   /// does not matter. If true, leaves out ranks that say nothing new.
   bool each_case_once = false;
@@ -67,8 +71,8 @@ struct InstanceList {
 };
 InstanceList all_instances(const Rule& rule, const InstanceOptions& options = {});
 
-/// At most `count` instances, chosen at random, with a rank or a length above the proved ones (InstanceOptions{}) and
-/// at most options.greatest_rank. Nothing is proved about these, and rules are not used there; but a rule that is false
+/// At most `count` instances, chosen at random, with a rank or a length above the proved ones, and at most
+/// options.greatest_rank. Nothing is proved about these, and rules are not used there; but a rule that is false
 /// there was probably not meant like that.
 std::vector<Instance> instances_beyond(const Rule& rule, const InstanceOptions& options, std::size_t count,
                                        std::uint64_t seed);

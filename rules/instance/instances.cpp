@@ -84,7 +84,7 @@ std::vector<Instance> instances_beyond(const Rule& rule, const InstanceOptions& 
   std::vector<Instance> result;
   Random random(seed);
   for (std::size_t attempt = 0; attempt < 10 * count && result.size() < count; ++attempt) {
-    RandomChoice choice(random, InstanceOptions{}.greatest_rank);
+    RandomChoice choice(random, greatest_rank(rule));
     try {
       auto one = instance(rule, choice, options);
       if (one && one->target_fits && choice.is_beyond()) result.push_back(std::move(*one));

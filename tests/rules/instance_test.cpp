@@ -25,6 +25,22 @@ TEST_CASE("a rule is tried at every rank and axis that fits") {
   CHECK(of("candidate a\n  conv[strides=[1, 2]](x, w) => conv[strides=[1, 2]](x, w)\n").size() == 1);
 }
 
+TEST_CASE("a list of a three-dimensional window raises the greatest rank") {
+  for (const char* const attribute : {"strides=[1, 2, 2]", "dilations=[d, 1, 1]", "pads=[p, 1, 1, p, 1, 1]"}) {
+    const std::string conv = "conv[" + std::string(attribute) + "](x, w)";
+    const auto all = of("candidate a\n  " + conv + " => " + conv + "\n");
+    INFO(attribute);
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].choice.find("rank(x) = 5") != std::string::npos);
+  }
+  CHECK(of("candidate a\n  max_pool[kernel=[1, 2, 2]](x) => max_pool[kernel=[1, 2, 2]](x)\n").size() == 1);
+  // Where nothing says so, ranks end at 4, as the record of proved rules assumes.
+  for (const char* const text :
+       {"conv[pads=p](x, w) => conv[pads=p](x, w)", "conv[pads=[1, 1]](x, w) => conv[pads=1](x, w)",
+        "transpose[permutation=[0, 2, 1, 3, 4]](x) => transpose[permutation=[0, 2, 1, 3, 4]](x)"})
+    CHECK(greatest_rank(parse_rule("candidate a\n  " + std::string(text) + "\n")) == 4);
+}
+
 TEST_CASE("a rule does not cover ranks at which its target never fits") {
   const auto all =
       of("candidate a\n  matmul(x, y), matmul(x, z) => "

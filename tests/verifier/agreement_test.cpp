@@ -61,13 +61,10 @@ TEST_CASE("agreement: any stride, three dimensions") {
   CHECK(proved("candidate a\n  conv[strides=s, pads=[p, q]](x, w)\n    => conv[strides=s, pads=[p, q]]("
                "pad[before=[0, 0, 1], after=[0, 0, 0]](slice[axis=2, begin=1, end=dim(x, 2)](x)), w)\n"
                "  where dim(x, 2) >= 2") == Texts{"i2 < (p - dim(w, 2)) / s[0] + 1", "p / s[0] + 1 <= i2"});
-  rules::InstanceOptions five;
-  five.greatest_rank = 5;
   const rules::Instance instance =
       rules::instances(rules::parse_rule("candidate a\n  conv[pads=[1, 0, 0, 1, 0, 0]](x, w)\n"
                                          "    => pad[before=[0, 0, 1, 0, 0], after=[0, 0, 1, 0, 0]](conv(x, w))\n"
-                                         "  where spatial(w) = [3, 3, 3], dim(x, 2) >= 3"),
-                       five)
+                                         "  where spatial(w) = [3, 3, 3], dim(x, 2) >= 3"))
           .at(0);
   const verifier::Agreement agreement = agreement_of(instance);
   CHECK(boxes_in(instance, agreement) == Texts{"1 <= i2 < dim(x, 2) - 1"});
