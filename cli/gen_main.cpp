@@ -4,6 +4,7 @@
 #include "cli/console/interrupt.h"
 #include "cli/console/program.h"
 #include "cli/console/version.h"
+#include "cli/gen/find_partial_rules.h"
 #include "cli/gen/find_rules.h"
 #include "cli/gen/operator_sets.h"
 #include "cli/gen/settings.h"
@@ -22,8 +23,10 @@ ExitCode run(int argc, char** argv, std::optional<Console>& console) {
   }
   watch_for_interrupt();
   check_places(command.settings);
-  return run_with_console(command.settings.console, console,
-                          [&](Console& open) { return find_rules(command.settings, open); });
+  return run_with_console(command.settings.console, console, [&](Console& open) {
+    return command.settings.is_partial ? find_partial_rules(command.settings, open)
+                                       : find_rules(command.settings, open);
+  });
 }
 
 }  // namespace

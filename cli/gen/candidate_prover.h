@@ -1,4 +1,4 @@
-// Connects the generator with the verifier: returns the verdict on a candidate in the generator's terms.
+// Connects the generator with the verifier: returns verdicts and regions in the generator's terms.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "generator/generate.h"
+#include "generator/partial/correction.h"
 #include "verifier/verify.h"
 
 namespace taso::cli {
@@ -19,6 +20,8 @@ class CandidateProver {
 
   /// Thread-safe.
   generator::ProofOutcome prove(const rules::Rule& candidate);
+  /// Where the two sides of a rule are equal. Thread-safe.
+  generator::Region agree(const rules::Rule& candidate);
 
   /// How two provers contradict each other, with the candidate; empty if they never do.
   std::string disagreement() const;
@@ -27,6 +30,9 @@ class CandidateProver {
   std::size_t asked() const { return asked_; }
 
  private:
+  /// Notes that provers contradict each other about a candidate, if they do.
+  void dispute(const rules::Rule& candidate, const std::string& disagreement);
+
   const rules::Properties& properties_;
   const verifier::VerifyOptions options_;
   std::stop_source stop_;

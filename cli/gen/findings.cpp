@@ -18,21 +18,6 @@ namespace {
 
 constexpr std::size_t widest_comment = 118;
 
-/// Breaks text into lines that are no wider than those of a rule file.
-std::vector<std::string> wrapped(std::string_view text) {
-  std::vector<std::string> lines;
-  std::string line;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    if (!line.empty() && line.size() + 1 + word.size() > widest_comment) lines.push_back(std::exchange(line, {}));
-    line += (line.empty() ? "" : " ") + std::string(word);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  if (!line.empty()) lines.push_back(std::move(line));
-  return lines;
-}
-
 std::string count_of_graphs(double graphs) {
   return graphs < 1e15 ? with_commas(static_cast<std::uint64_t>(graphs)) : fmt::format("{:.1e}", graphs);
 }
@@ -51,7 +36,7 @@ rules::CommentBlock header_of(const Findings& findings, std::string_view before 
                         families.size() == 1 ? "one family" : "families, each by itself", fmt::join(families, ", "));
   if (findings.settings.selects)
     text += " Of what is proved, here is what searches can use, and what does not follow from the rest.";
-  rules::CommentBlock header{wrapped(text)};
+  rules::CommentBlock header{wrapped_comment(text)};
   if (!findings.report.complete) header.lines.push_back("Not complete: the run that wrote it was interrupted.");
   return header;
 }
@@ -67,7 +52,7 @@ void add_rejected(rules::RuleFile& file, const std::vector<generator::Rejected>&
   std::vector<rules::Rule> rules;
   for (const generator::Rejected& rejected : list) {
     rules::Rule rule = candidate_of(rejected);
-    for (const std::string& line : wrapped(fmt::format(
+    for (const std::string& line : wrapped_comment(fmt::format(
              "{}: {}", verdict, on_one_line(rejected.reason.empty() ? "no reason given" : rejected.reason))))
       rule.comments.push_back(line);
     rules.push_back(std::move(rule));
@@ -140,6 +125,20 @@ std::string steps_table(const Findings& findings) {
 }
 
 }  // namespace
+
+std::vector<std::string> wrapped_comment(std::string_view text) {
+  std::vector<std::string> lines;
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (!line.empty() && line.size() + 1 + word.size() > widest_comment) lines.push_back(std::exchange(line, {}));
+    line += (line.empty() ? "" : " ") + std::string(word);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
 
 std::string_view Findings::word() const {
   if (!disagreement.empty()) return "FAILED";

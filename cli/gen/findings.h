@@ -48,6 +48,9 @@ double chance_of_a_coincidence(const Findings& findings);
 /// A positive number with one digit, rounded up: "2e-11".
 std::string bound_text(double bound);
 
+/// Text as comment lines that are no wider than those of a rule file.
+std::vector<std::string> wrapped_comment(std::string_view text);
+
 /// Several lines: what was enumerated, then what each step of pruning left, as in the paper's table.
 std::string table_of(const Findings& findings);
 /// The report, as JSON text.

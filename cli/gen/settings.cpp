@@ -1,6 +1,7 @@
 #include "cli/gen/settings.h"
 
 #include <limits>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,10 +10,10 @@
 #include "cli/console/command_line.h"
 #include "cli/console/exit_code.h"
 #include "cli/console/option_values.h"
-#include "ops/support/data_files.h"
 #include "cli/files/places.h"
 #include "cli/files/property_file.h"
 #include "cli/gen/operator_sets.h"
+#include "ops/support/data_files.h"
 
 namespace taso::cli {
 namespace {
@@ -28,7 +29,8 @@ constexpr double limit_of_few = 120, limit_of_many = 10;
 struct Raw {
   std::string output, operators, operator_sets, max_operators, properties, seed, jobs, memory_limit, time_limit;
   std::string report, rejected, checkpoint, stated, log_file, color;
-  bool all = false, resume = false, list_operators = false, version = false;
+  std::string least_share, kinds;
+  bool all = false, partial = false, resume = false, list_operators = false, version = false;
   int verbose = 0, quiet = 0;
 };
 
@@ -49,8 +51,7 @@ void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
       fmt::format("Sets and operators, separated by commas; --list-operators names them (default {})",
                   settings.operators),
       "NAMES", programs);
-  one("--operator-sets", raw.operator_sets, "Named sets of operators, instead of the shipped ones", "FILE",
-      programs);
+  one("--operator-sets", raw.operator_sets, "Named sets of operators, instead of the shipped ones", "FILE", programs);
   app.add_flag("--list-operators", raw.list_operators, "Print the sets and all operators, and exit")->group(programs);
   one("--max-ops", raw.max_operators,
       fmt::format("The largest number of operators in a program (default {})", settings.max_operators), "N", programs);
@@ -72,6 +73,15 @@ void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
   one("--stated", raw.stated, "Rules that need not be found again, instead of the shipped ones written by hand", "FILE",
       choosing);
 
+  const std::string partly = "Partly right programs";
+  app.add_flag("--partial", raw.partial,
+               "Find programs that compute most of an operator's output faster, with the rest corrected")
+      ->group(partly);
+  one("--least-share", raw.least_share, "The least part of the output on which a program is right (default 0.5)", "S",
+      partly);
+  one("--kinds", raw.kinds, "The kinds of programs to write, separated by commas (default all); --report lists them",
+      "NAMES", partly);
+
   const std::string again = "Resuming";
   one("--checkpoint", raw.checkpoint, "Where to keep decisions until the end (default OUTPUT.checkpoint)", "FILE",
       again);
@@ -89,6 +99,37 @@ void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
 
 std::optional<std::filesystem::path> file_named(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<std::filesystem::path>(text);
+}
+
+/// What only a search for partly right programs has, and what it has not.
+void resolve_partial(const Raw& raw, GenSettings& settings) {
+  const auto refuse = [](const std::string& value, const char* option, const char* reason) {
+    if (!value.empty()) throw UsageError(fmt::format("{} {}", option, reason));
+  };
+  if (!raw.partial) {
+    refuse(raw.least_share, "--least-share", "needs --partial");
+    refuse(raw.kinds, "--kinds", "needs --partial");
+    return;
+  }
+  const char* const reason = "cannot be combined with --partial, which has operators and samples of its own";
+  refuse(raw.operators, "--operators", reason);
+  refuse(raw.operator_sets, "--operator-sets", reason);
+  refuse(raw.max_operators, "--max-ops", reason);
+  refuse(raw.seed, "--seed", reason);
+  refuse(raw.stated, "--stated", reason);
+  refuse(raw.checkpoint, "--checkpoint", "cannot be combined with --partial, which takes minutes");
+  if (raw.resume) throw UsageError("--resume cannot be combined with --partial, which takes minutes");
+  if (raw.all) throw UsageError("--all cannot be combined with --partial, which leaves nothing out");
+  settings.is_partial = true;
+  if (!raw.least_share.empty()) settings.least_share = number_from_zero("--least-share", raw.least_share);
+  if (settings.least_share > 1)
+    throw UsageError(fmt::format("--least-share: {} is more than the whole output, which is 1", raw.least_share));
+  std::istringstream kinds(raw.kinds);
+  for (std::string kind; std::getline(kinds, kind, ',');)
+    if (!kind.empty()) settings.kinds.push_back(kind);
+  // The normal form is the prover of these rules; they are few.
+  settings.proving.normal_form = true;
+  if (raw.time_limit.empty()) settings.proving.time_limit = limit_of_many;
 }
 
 void resolve(const Raw& raw, GenSettings& settings) {
@@ -113,6 +154,7 @@ void resolve(const Raw& raw, GenSettings& settings) {
   if (!raw.memory_limit.empty()) settings.memory_limit = byte_count("--memory-limit", raw.memory_limit);
   settings.proving.time_limit = settings.max_operators > 4 ? limit_of_many : limit_of_few;
   if (!raw.time_limit.empty()) settings.proving.time_limit = number_from_zero("--time-limit", raw.time_limit);
+  resolve_partial(raw, settings);
 }
 
 }  // namespace
@@ -132,7 +174,8 @@ GenCommand parse_gen_command(int argc, const char* const* argv) {
   app.footer(
       "Examples:\n"
       "  taso-gen -o my.rules --operators taso --max-ops 3\n"
-      "  taso-gen -o my.rules --resume --report report.json");
+      "  taso-gen -o my.rules --resume --report report.json\n"
+      "  taso-gen -o partial.rules --partial");
   declare(app, raw, command.settings);
   if (auto help = take_apart(app, argc, argv)) {
     command.kind = GenCommand::Kind::help;

@@ -25,6 +25,10 @@ struct GenSettings {
   bool selects = true;                          ///< false: everything proved is written
   std::optional<std::filesystem::path> stated;  ///< nothing: the shipped rules written by hand
 
+  bool is_partial = false;         ///< finds corrected programs instead
+  double least_share = 0.5;        ///< of the output on which they are right without correction
+  std::vector<std::string> kinds;  ///< of such programs; empty: all
+
   std::optional<std::filesystem::path> report, rejected;
   std::filesystem::path checkpoint;  ///< beside the output, unless another is named
   bool resume = false;

@@ -1,6 +1,7 @@
 #include "verifier/integers/facts.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -248,6 +249,12 @@ void Facts::solve_equations(const std::vector<rules::Requirement>& hypotheses) {
   hypotheses_.insert(hypotheses_.begin(), solved.begin(), solved.end());
 }
 
+namespace {
+
+constexpr std::size_t most_factors = 4;  // of a divisor, whose products are tried
+
+}  // namespace
+
 Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denominator,
                            std::span<const Constraint> guards) {
   if (denominator == Polynomial(1)) return numerator;
@@ -298,8 +305,19 @@ Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denomi
     const std::int64_t number = other.content();
     if (const Polynomial sum = other.divided_exactly(number); !sum.constant() && sum != denominator)
       factors.push_back(sum);
-    if (number > 1)
-      for (std::size_t i = factors.size(); i-- > 0;) factors.push_back(number * factors[i]);
+    // Products of these, too; of many factors, only the factors themselves.
+    if (const std::size_t single = factors.size(); single >= 2 && single <= most_factors)
+      for (std::size_t chosen = 1; chosen < std::size_t{1} << single; ++chosen) {
+        Polynomial product(1);
+        for (std::size_t i = 0; i < single; ++i)
+          if ((chosen >> i & 1) != 0) product = product * factors[i];
+        if (std::popcount(chosen) >= 2 && product != denominator) factors.push_back(product);
+      }
+    for (const std::int64_t divisor : {number, number / 2}) {
+      if (divisor <= 1 || number % divisor != 0) continue;
+      for (std::size_t i = factors.size(); i-- > 0;)
+        if (const Polynomial product = divisor * factors[i]; product != denominator) factors.push_back(product);
+    }
     for (const Polynomial& factor : factors) {
       const auto [upper, lower] = rest.divided_by(factor);
       if (surely(at_least(factor, 1)) && surely(at_least(lower, 0), guards) &&

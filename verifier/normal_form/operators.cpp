@@ -184,19 +184,36 @@ class Reader {
     return guarded(read_inside(0, inside, guards), guards);
   }
   Sum operator()(const op::Reshape&) const {
-    // The same position in row-major order, decomposed from the first axis on.
-    Polynomial position;
-    for (std::size_t axis = 0; axis < index_.size(); ++axis)
-      position = position * facts().polynomial(node_.shapes[0][axis]) + index_[axis];
+    // The same position in row-major order. The fewest axes of both shapes that hold equally many elements are
+    // decomposed by themselves, from the first one on: longer positions have quotients that are hard to simplify.
+    const Shape& result = node_.shapes[0];
     Index inside;
-    for (std::size_t axis = 0; axis < shape(0).size(); ++axis) {
-      if (shape(0)[axis] == Dim(1)) {
-        inside.emplace_back();
-        continue;
+    for (std::size_t from = 0, to = 0; to < shape(0).size();) {
+      Polynomial position, outer(1), inner(1);
+      const std::size_t begin = to;
+      const auto take_result = [&] {
+        position = position * facts().polynomial(result[from]) + index_[from];
+        outer = outer * facts().polynomial(result[from++]);
+      };
+      const auto take_operand = [&] { inner = inner * facts().polynomial(shape(0)[to++]); };
+      if (from < result.size()) take_result();
+      take_operand();
+      while (inner != outer && (from < result.size() || to < shape(0).size())) {
+        const bool is_less =
+            from == result.size() || (to < shape(0).size() && !outer.divided_by(inner).quotient.is_zero());
+        is_less ? take_operand() : take_result();
       }
-      const Polynomial stride = product(std::span(shape(0)).subspan(axis + 1));
-      inside.push_back(facts().quotient(position, stride, Workspace::current().path));
-      position = position - inside.back() * stride;
+      if (to == shape(0).size())
+        while (from < result.size()) take_result();
+      for (std::size_t axis = begin; axis < to; ++axis) {
+        if (shape(0)[axis] == Dim(1)) {
+          inside.emplace_back();
+          continue;
+        }
+        const Polynomial stride = product(std::span(shape(0)).subspan(axis + 1, to - axis - 1));
+        inside.push_back(facts().quotient(position, stride, Workspace::current().path));
+        position = position - inside.back() * stride;
+      }
     }
     return read(0, inside);
   }

@@ -84,6 +84,47 @@ bool split_quotient(std::vector<Variable>& bound, Constraints& guards, const std
   return true;
 }
 
+/// Whether both variables occur in the polynomial only as size * upper + lower.
+bool has_only_joined(const Polynomial& polynomial, Variable upper, Variable lower, const Polynomial& size) {
+  if (!occurs(upper, polynomial) && !occurs(lower, polynomial)) return true;
+  const auto of_lower = polynomial.linear_in(lower), of_upper = polynomial.linear_in(upper);
+  if (!of_lower || !of_upper || of_upper->first != of_lower->first * size) return false;
+  const Polynomial rest =
+      polynomial - of_upper->first * Polynomial::variable(upper) - of_lower->first * Polynomial::variable(lower);
+  const std::vector<Variable> both{upper, lower};
+  return !occurs_any(both, of_lower->first) && !occurs_any(both, rest);
+}
+
+/// Two bound variables that occur only as size * upper + lower, with lower below the size, are one: the inverse of
+/// split_quotient. It is what remains of a sum over windows whose taps were distributed over channels.
+bool join_pair(Term& term, Substitution& substitution) {
+  for (const Variable lower : term.bound)
+    for (const Variable upper : term.bound) {
+      const auto size = facts().entry(lower).extent, count = facts().entry(upper).extent;
+      if (upper == lower || !size || !count || facts().entry(lower).least != 0 || facts().entry(upper).least != 0)
+        continue;
+      const auto is_joined = [&](const Polynomial& value) { return has_only_joined(value, upper, lower, *size); };
+      const auto fits = [&](const Factor& factor) {
+        const bool is_simple = factor.operands.empty() && factor.alternatives.empty();
+        return is_simple ? std::all_of(factor.index.begin(), factor.index.end(), is_joined)
+                         : !occurs(upper, factor) && !occurs(lower, factor);
+      };
+      const bool fits_all = std::all_of(term.factors.begin(), term.factors.end(), fits) &&
+                            std::all_of(term.guards.begin(), term.guards.end(),
+                                        [&](const Constraint& guard) { return is_joined(guard.value); });
+      const auto occurs_somewhere = [&](const Factor& factor) { return occurs(lower, factor); };
+      if (!fits_all || std::none_of(term.factors.begin(), term.factors.end(), occurs_somewhere)) continue;
+      if (!facts().surely(at_least(*size, 1)) || !facts().surely(at_least(*count, 0))) continue;
+      const Variable one = facts().fresh(*count * *size, facts().entry(upper).name);
+      substitution = {{upper, Polynomial(0)}, {lower, Polynomial::variable(one)}};
+      std::erase_if(term.bound, [&](Variable variable) { return variable == upper || variable == lower; });
+      term.bound.push_back(one);
+      for (Constraint& guard : term.guards) guard = substitute(guard, substitution);
+      return true;
+    }
+  return false;
+}
+
 /// Replaces a rounded quotient in the factors that has a simpler value wherever the constraints hold. Guards keep it:
 /// they may be the reason for that value.
 bool settle_quotient(Term& term, const Constraints& constraints) {
@@ -281,7 +322,8 @@ void simplify_into(std::vector<Term>& terms, Term term, const Constraints& known
         changed = true;
       } else {
         collect_variables(term, occurring);
-        changed = split_quotient(term.bound, term.guards, occurring, term.factors, substitution);
+        changed = split_quotient(term.bound, term.guards, occurring, term.factors, substitution) ||
+                  join_pair(term, substitution);
       }
     }
     if (changed) {

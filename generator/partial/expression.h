@@ -1,0 +1,73 @@
+// Tensor programs that are written as text for all shapes and, at the same time, evaluated at a sample.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "generator/partial/size.h"
+#include "ops/core/field.h"
+#include "ops/core/tensor.h"
+#include "ops/graph/operator.h"
+
+namespace taso::generator {
+
+/// A program: its text in the rule language, the shape of its result, and its result over the prime field.
+struct Expression {
+  std::string text;
+  std::vector<Size> shape;
+  std::shared_ptr<const ops::Tensor<ops::Field>> data;  ///< nothing if the program is only written
+
+  std::size_t rank() const { return shape.size(); }
+};
+
+/// Whether every size is a whole number of at least 1 at the sample.
+bool has_shape(const std::vector<Size>& shape);
+
+/// One axis of a window that slides over a tensor.
+struct Slide {
+  Size kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
+  std::string kernel_name;  ///< how a pooling writes the kernel, if not as its size
+};
+/// The number of positions of the window; exact if the stride is 1.
+Size places(const Size& length, const Slide& slide);
+
+/// Writes programs. With `evaluates`, it also evaluates them: operands have data.
+class Writer {
+ public:
+  explicit Writer(bool evaluates) : evaluates_(evaluates) {}
+
+  Expression input(const std::string& name, std::vector<Size> shape, std::uint64_t seed) const;
+
+  // Each returns its operand if it changes nothing.
+  Expression reshaped(const Expression& x, const std::vector<Size>& shape) const;
+  Expression transposed(const Expression& x, const std::vector<std::size_t>& permutation) const;
+  Expression padded(const Expression& x, std::size_t axis, const Size& before, const Size& after) const;
+  Expression sliced(const Expression& x, std::size_t axis, const Size& begin, const Size& end) const;
+
+  Expression joined(const Expression& x, const Expression& y, std::size_t axis) const;
+  Expression added(const Expression& x, const Expression& y) const;
+  /// `slides` has one entry for each spatial axis; an empty text is no bias.
+  Expression convolved(const Expression& x, const Expression& w, const std::vector<Slide>& slides, const Size& groups,
+                       const std::string& bias = "") const;
+  /// `pool` is max_pool or average_pool; `more` are further attributes.
+  Expression pooled(const std::string& pool, const Expression& x, const std::vector<Slide>& slides,
+                    const std::string& more = "") const;
+  Expression multiplied(const Expression& x, const Expression& y) const;
+  Expression summed(const Expression& x, std::size_t axis) const;
+
+  /// What the sizes of everything written so far assume: that quotients are exact.
+  const std::set<std::string>& conditions() const { return conditions_; }
+
+ private:
+  Expression made(std::string text, std::vector<Size> shape, const ops::Operator& op,
+                  const std::vector<const Expression*>& operands) const;
+  bool evaluates_;
+  mutable std::set<std::string> conditions_;
+};
+
+/// "[a, b]"
+std::string list_of(const std::vector<Size>& sizes);
+
+}  // namespace taso::generator

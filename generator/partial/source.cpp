@@ -1,0 +1,155 @@
+#include "generator/partial/source.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace taso::generator {
+
+namespace {
+
+constexpr std::int64_t factor = 2;  // at both samples
+constexpr std::uint64_t seed_of_x = 1, seed_of_w = 2;
+
+/// "dim(x, 2)"
+Size dim(const char* input, std::size_t axis, std::int64_t value) {
+  return Size::term(fmt::format("dim({}, {})", input, axis), value);
+}
+Size variable(char letter, std::size_t axis, std::int64_t value) {
+  return Size::term(fmt::format("{}{}", letter, axis), value);
+}
+
+/// The window along a changed axis.
+Slide changed_slide(const Source& source, std::size_t axis, std::set<std::string>& conditions) {
+  const bool has_pads = source.before + source.after > 0;
+  Slide slide;
+  slide.stride = source.factor == Source::Factor::stride ? variable('s', axis, factor) : Size(1);
+  slide.dilation = source.factor == Source::Factor::dilation ? variable('d', axis, factor) : Size(1);
+  if (source.factor == Source::Factor::stride) conditions.insert(slide.stride.text() + " >= 2");
+  if (source.factor == Source::Factor::dilation) conditions.insert(slide.dilation.text() + " >= 2");
+  if (source.has_fixed_kernel) {
+    slide.before = source.before;
+    slide.after = source.after;
+  } else if (has_pads) {
+    slide.before = variable('p', axis, source.before);
+    slide.after = variable('q', axis, source.after);
+  }
+  const bool is_pool = !source.has_weights();
+  const std::string name = is_pool ? fmt::format("k{}", axis) : fmt::format("dim(w, {})", 2 + axis);
+  if (source.has_fixed_kernel) {
+    slide.kernel = source.kernel;
+    if (is_pool) return slide;
+    conditions.insert(fmt::format("{} = {}", name, source.kernel));
+  } else if (source.is_same) {
+    slide.kernel = slide.before / slide.dilation + slide.after / slide.dilation + 1;
+    slide.kernel.add_conditions(conditions);
+    conditions.insert(fmt::format("{} = {}", name, slide.kernel.text()));
+  } else {
+    slide.kernel = Size::term(name, source.kernel);
+  }
+  if (is_pool) slide.kernel_name = name;
+  return slide;
+}
+
+/// The window along an axis that programs leave alone.
+Slide other_slide(const Source& source, std::size_t axis) {
+  Slide slide;
+  slide.kernel = source.has_weights() ? dim("w", 2 + axis, 2) : variable('k', axis, 2);
+  slide.stride = variable('s', axis, 1);
+  slide.dilation = variable('d', axis, 1);
+  slide.before = variable('p', axis, 0);
+  slide.after = variable('q', axis, 0);
+  return slide;
+}
+
+}  // namespace
+
+std::vector<Source> all_sources() {
+  using Operation = Source::Operation;
+  using Factor = Source::Factor;
+  std::vector<Source> sources;
+  const auto add = [&](Source source) { sources.push_back(std::move(source)); };
+  add({.name = "conv"});
+  add({.name = "pointwise-conv", .kernel = 1, .has_fixed_kernel = true, .before = 0, .after = 0});
+  add({.name = "conv-of-3", .kernel = 3, .has_fixed_kernel = true, .before = 1, .after = 1});
+  for (const std::int64_t length : {13, 12})
+    add({.name = "strided-conv",
+         .factor = Factor::stride,
+         .is_same = false,
+         .kernel = 5,
+         .length = length,
+         .before = 2,
+         .after = 1});
+  add({.name = "dilated-conv", .factor = Factor::dilation, .before = 2, .after = 4});
+  add({.name = "grouped-conv", .is_grouped = true, .channels = 8, .filters = 12});
+  add({.name = "max-pool", .operation = Operation::max_pool});
+  add({.name = "average-pool", .operation = Operation::average_pool});
+  add({.name = "average-pool-with-pads", .operation = Operation::average_pool, .counts_padding = true});
+  add({.name = "matmul", .operation = Operation::product});
+  return sources;
+}
+
+Source at_other_sizes(Source source) {
+  source.batch = 6;
+  source.channels = 20;
+  source.filters = 28;
+  source.length += 8;
+  return source;
+}
+
+std::vector<Lift> lifts_of(const Source& source, bool drops) {
+  if (source.operation == Source::Operation::product) return {{0, {}}};
+  if (drops) return {{2, {0}}, {3, {0}}};
+  if (source.has_fixed_kernel) return {{1, {0}}, {2, {0}}, {2, {0, 1}}, {3, {0}}};
+  return {{1, {0}}, {2, {0}}, {2, {1}}, {2, {0, 1}}, {3, {0}}, {3, {0, 1, 2}}};
+}
+
+Expression applied(const Source& source, const Writer& writer, const Expression& x, const Expression& w,
+                   const std::vector<Slide>& slides, const Size& groups, const std::string& bias) {
+  switch (source.operation) {
+    case Source::Operation::convolution: return writer.convolved(x, w, slides, groups, bias);
+    case Source::Operation::max_pool: return writer.pooled("max_pool", x, slides);
+    case Source::Operation::average_pool:
+      return writer.pooled("average_pool", x, slides, source.counts_padding ? "count_padding=true" : "");
+    case Source::Operation::product: break;
+  }
+  return writer.multiplied(x, w);
+}
+
+WrittenSource written(const Source& source, const Lift& lift, const Writer& writer, bool has_bias) {
+  WrittenSource all;
+  if (source.operation == Source::Operation::product) {
+    all.factors = {Size(factor)};
+    all.x = writer.input("x", {dim("x", 0, source.batch), dim("x", 1, source.channels)}, seed_of_x);
+    all.w = writer.input("w", {dim("x", 1, source.channels), dim("w", 1, source.filters)}, seed_of_w);
+    all.conditions = {"rank(x) = 2", "rank(w) = 2"};
+    all.result = writer.multiplied(all.x, all.w);
+    return all;
+  }
+  std::vector<Size> x{dim("x", 0, source.batch), dim("x", 1, source.channels)};
+  std::vector<Size> w{dim("w", 0, source.filters), dim("x", 1, source.channels)};
+  if (source.is_grouped) {
+    all.groups = Size::term("g", 4);
+    w[1] = w[1] / all.groups;
+  }
+  for (std::size_t axis = 0; axis < lift.axes; ++axis) {
+    const bool changes = std::find(lift.changed.begin(), lift.changed.end(), axis) != lift.changed.end();
+    all.slides.push_back(changes ? changed_slide(source, axis, all.conditions) : other_slide(source, axis));
+    const Slide& slide = all.slides.back();
+    x.push_back(dim("x", 2 + axis, changes ? source.length : 3));
+    w.push_back(slide.kernel);
+    if (!changes) continue;
+    all.factors.push_back(source.factor == Source::Factor::stride     ? slide.stride
+                          : source.factor == Source::Factor::dilation ? slide.dilation
+                                                                      : Size(factor));
+  }
+  all.x = writer.input("x", x, seed_of_x);
+  if (source.has_weights()) all.w = writer.input("w", w, seed_of_w);
+  if (has_bias) all.bias = "b";
+  all.result = applied(source, writer, all.x, all.w, all.slides, all.groups, all.bias);
+  // A list of attributes says how many axes there are.
+  if (all.result.text.find('[') == std::string::npos) all.conditions.insert(fmt::format("rank(x) = {}", 2 + lift.axes));
+  return all;
+}
+
+}  // namespace taso::generator

@@ -1,0 +1,55 @@
+// The operators for which partly right programs are searched.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "generator/partial/rearrangement.h"
+
+namespace taso::generator {
+
+/// A kind of operator, with the sizes at which programs are compared. One spatial axis is described; a lift has several
+/// such axes, and others of any kernel, stride, dilation and padding.
+struct Source {
+  enum class Operation { convolution, max_pool, average_pool, product };
+  enum class Factor { two, stride, dilation };  ///< by what axes are cut
+
+  std::string name;
+  Operation operation = Operation::convolution;
+  Factor factor = Factor::two;
+  bool is_grouped = false;
+  bool counts_padding = false;  ///< of an average pool
+  bool is_same = true;          ///< whether the result is as long as the operand
+  std::int64_t kernel = 4;
+  bool has_fixed_kernel = false;  ///< the program depends on the number of its taps
+  std::int64_t batch = 2, channels = 4, filters = 6, length = 12;
+  std::int64_t before = 1, after = 2;
+
+  bool has_weights() const { return operation == Operation::convolution || operation == Operation::product; }
+};
+
+std::vector<Source> all_sources();
+/// The same kind with other sizes, at which nothing fits by chance that fits at the first.
+Source at_other_sizes(Source source);
+
+/// The lifts for which programs that change a kind of operator are stated. `drops`: the program has fewer axes.
+std::vector<Lift> lifts_of(const Source& source, bool drops);
+
+/// A kind of operator, lifted and written.
+struct WrittenSource {
+  Expression x, w;
+  std::vector<Slide> slides;
+  Size groups = 1;
+  std::vector<Size> factors;  ///< by what each of the changed axes is cut
+  std::string bias;           ///< the name of the bias; empty without
+  Expression result;
+  std::set<std::string> conditions;
+};
+WrittenSource written(const Source& source, const Lift& lift, const Writer& writer, bool has_bias);
+
+/// The same operator with other operands and windows.
+Expression applied(const Source& source, const Writer& writer, const Expression& x, const Expression& w,
+                   const std::vector<Slide>& slides, const Size& groups, const std::string& bias);
+
+}  // namespace taso::generator
