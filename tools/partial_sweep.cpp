@@ -172,12 +172,14 @@ std::map<std::string, std::vector<double>> wins_of(const std::vector<Outcome>& o
   return wins;
 }
 
-void print(const std::vector<Outcome>& outcomes) {
+/// With `only_measured`, without operators that have no results, because these were not measured.
+void print(const std::vector<Outcome>& outcomes, bool only_measured) {
   std::size_t width = 8;
   for (const Outcome& outcome : outcomes) width = std::max(width, outcome.contest->source.name().size());
   fmt::print("{:<{}}  results  source us         best us         speed-up  rules\n", "operator", width);
   for (const Outcome& outcome : outcomes) {
     const Contest& contest = *outcome.contest;
+    if (only_measured && contest.results.empty()) continue;
     fmt::print("{:<{}}  {:>7}  {:>9.2f} {}", contest.source.name(), width, contest.results.size(), outcome.source,
                name_of(contest.best_source().figures.layout));
     if (outcome.result != nullptr)
@@ -355,12 +357,12 @@ int run(int count, char** arguments) {
   std::vector<Outcome> outcomes;
   std::size_t unmeasured = 0;
   for (const Contest& contest : contests) {
-    if (settings.on_gpu && !contest.best_source().is_measured())
+    if (settings.on_gpu && !contest.results.empty() && !contest.best_source().is_measured())
       ++unmeasured;
     else
       outcomes.push_back(outcome_of(contest, settings.on_gpu));
   }
-  print(outcomes);
+  print(outcomes, settings.on_gpu);
   print_summary(outcomes);
   fmt::print("\nprices: {}\n", pricing->source());
   if (!is_complete)

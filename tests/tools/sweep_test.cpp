@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <set>
 
+#include "cost/pricing/roofline.h"
 #include "rules/language/rule_text.h"
+#include "runtime/gpu/launch.h"
 #include "tests/catch.h"
 #include "tests/cli/opt/no_gpu.h"
 #include "tools/sweep/trials.h"
@@ -160,6 +162,31 @@ TEST_CASE("the sweep leaves a result whose measured part is slower") {
     } else {
       CHECK(prices.measured.size() < all);
       CHECK(contests[0].best_result(true) == nullptr);
+    }
+  }
+}
+
+TEST_CASE("what cannot be faster is not measured") {
+  Prices prices(1'000);
+  std::vector<Contest> contests;
+  const std::vector<RuleGroup> groups = one_rule(dilation_to_batch);
+  contests.push_back(contest_of(named("conv1d 1x64x128 64 3"), groups, {}, prices.pricing));  // has no result
+  CHECK(measure(contests, prices.pricing, any_slack));
+  CHECK(prices.measured.empty());
+  // Its result is predicted to be slower than the slack allows: one kernel in one or two layouts.
+  contests.push_back(contest_of(named("conv1d 1x64x128 64 3 d2"), groups, {}, prices.pricing));
+  CHECK(measure(contests, prices.pricing, 0.01));
+  CHECK(prices.measured.size() == 1);
+}
+
+TEST_CASE("kernels of all operators can be lowered for a GPU") {
+  for (const SweepOperator& one : sweep_operators()) {
+    const Graph graph = one.graph();
+    INFO(one.name());
+    for (const cost::Layout layout : cost::layouts) {
+      const InNetwork view(graph, layout, one.has_images());
+      for (const cost::Plan::Step& step : cost::plan(view, cost::Roofline(cost::Precision::tf32)).steps)
+        CHECK_FALSE(gpu::lowerings(cost::call_of(view, step.kernel, cost::Precision::tf32).call).empty());
     }
   }
 }

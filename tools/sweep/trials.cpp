@@ -1,10 +1,12 @@
 #include "tools/sweep/trials.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "cost/plan/movement.h"
+#include "ops/core/random.h"
 #include "ops/graph/operator.h"
 
 namespace taso::sweep {
@@ -29,30 +31,52 @@ void reprice(Contest& contest, pricing::Pricing& pricing) {
     for (Trial& trial : *trials) trial.figures = figures_of(*trial.view, pricing);
 }
 
-/// The trial to measure next; null if nothing is left to measure.
+/// The trial to measure next, the source's first; null if nothing is left to measure.
 const Trial* next_trial(const Contest& contest, double slack) {
-  const cost::Cost source = contest.best_source().figures.total;
+  const Trial& source = contest.best_source();
+  if (!source.is_measured()) return &source;
   const Trial* const fastest = contest.best_result(true);
-  const cost::Cost best = fastest == nullptr ? source : std::min(source, fastest->figures.total);
-  const Trial* next = nullptr;
-  for (const Trial& trial : contest.trials) {
-    const PlanFigures& figures = trial.figures;
-    if (trial.is_measured() || figures.measured >= source) continue;
-    if (static_cast<double>(figures.total) > slack * static_cast<double>(best)) continue;
-    if (next == nullptr || figures.total < next->figures.total) next = &trial;
-  }
-  return next;
+  const cost::Cost limit = source.figures.total;
+  const cost::Cost best = fastest == nullptr ? limit : std::min(limit, fastest->figures.total);
+  const auto next_of = [&](const std::vector<Trial>& trials) {
+    const Trial* next = nullptr;
+    for (const Trial& trial : trials) {
+      const PlanFigures& figures = trial.figures;
+      if (trial.is_measured() || figures.measured >= limit) continue;
+      if (static_cast<double>(figures.total) > slack * static_cast<double>(best)) continue;
+      if (next == nullptr || figures.total < next->figures.total) next = &trial;
+    }
+    return next;
+  };
+  const Trial* const other_layout = next_of(contest.source_trials);
+  return other_layout != nullptr ? other_layout : next_of(contest.trials);
 }
 
 /// The kernels that decide whether it is worth going on: the longest, or all if it is less than half.
-void add_calls(const PlanFigures& figures, pricing::MissingCalls& calls) {
+std::vector<pricing::MissingCalls::value_type> deciding_calls(const PlanFigures& figures) {
   const auto longest =
       std::max_element(figures.missing.begin(), figures.missing.end(),
                        [](const auto& a, const auto& b) { return a.second.predicted < b.second.predicted; });
-  if (2 * longest->second.predicted > figures.total)
-    calls.insert(*longest);
-  else
-    calls.insert(figures.missing.begin(), figures.missing.end());
+  if (2 * longest->second.predicted > figures.total) return {*longest};
+  return {figures.missing.begin(), figures.missing.end()};
+}
+
+/// False if the time is over.
+bool measure_some(const std::vector<Contest*>& contests, pricing::Pricing& pricing, double slack) {
+  std::set<std::string> asked;  // a measurement that lacks some figures is not repeated
+  for (;;) {
+    pricing::MissingCalls calls;
+    for (Contest* const contest : contests) {
+      reprice(*contest, pricing);
+      const Trial* const trial = next_trial(*contest, slack);
+      if (trial == nullptr) continue;
+      for (auto& call : deciding_calls(trial->figures))
+        if (!asked.contains(call.first)) calls.insert(std::move(call));
+    }
+    if (calls.empty()) return true;
+    for (const auto& [text, call] : calls) asked.insert(text);
+    if (pricing.is_late() || pricing.measure(calls) < calls.size()) return false;
+  }
 }
 
 }  // namespace
@@ -84,8 +108,9 @@ PlanFigures figures_of(const InNetwork& view, const pricing::Pricing& pricing) {
 }
 
 const Trial& Contest::best_source() const {
-  return *std::min_element(source_trials.begin(), source_trials.end(),
-                           [](const Trial& a, const Trial& b) { return a.figures.total < b.figures.total; });
+  return *std::min_element(source_trials.begin(), source_trials.end(), [](const Trial& a, const Trial& b) {
+    return std::pair(!a.is_measured(), a.figures.total) < std::pair(!b.is_measured(), b.figures.total);
+  });
 }
 
 const Trial* Contest::best_result(bool only_measured) const {
@@ -139,23 +164,22 @@ Contest contest_of(const SweepOperator& one, const std::vector<RuleGroup>& group
 }
 
 bool measure(std::vector<Contest>& contests, pricing::Pricing& pricing, double slack) {
-  pricing::MissingCalls sources;
-  for (const Contest& contest : contests)
-    for (const Trial& trial : contest.source_trials)
-      sources.insert(trial.figures.missing.begin(), trial.figures.missing.end());
-  pricing.measure(sources);
-  for (;;) {
-    pricing::MissingCalls calls;
-    for (Contest& contest : contests) {
-      reprice(contest, pricing);
-      if (!contest.best_source().is_measured()) continue;
-      if (const Trial* const trial = next_trial(contest, slack)) add_calls(trial->figures, calls);
-    }
-    if (calls.empty())
-      return std::all_of(contests.begin(), contests.end(),
-                         [](const Contest& contest) { return contest.best_source().is_measured(); });
-    if (pricing.is_late() || pricing.measure(calls) == 0) return false;
+  std::vector<Contest*> order;
+  for (Contest& contest : contests)
+    if (!contest.results.empty()) order.push_back(&contest);
+  constexpr std::uint64_t seed = 1;
+  Random(seed).shuffle(order);
+  // So many that the next kernels are compiled while others are measured.
+  constexpr std::size_t at_once = 48;
+  for (std::size_t begin = 0; begin < order.size(); begin += at_once) {
+    const std::vector<Contest*> some(
+        order.begin() + static_cast<std::ptrdiff_t>(begin),
+        order.begin() + static_cast<std::ptrdiff_t>(std::min(begin + at_once, order.size())));
+    const bool is_done = measure_some(some, pricing, slack);
+    for (Contest* const contest : some) reprice(*contest, pricing);
+    if (!is_done) return false;
   }
+  return true;
 }
 
 }  // namespace taso::sweep

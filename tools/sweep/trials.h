@@ -55,6 +55,7 @@ struct Contest {
   std::vector<Trial> source_trials, trials;  ///< trials[2 * i] and trials[2 * i + 1] are of results[i]
   std::size_t checked = 0;                   ///< results compared with the source, and equal
 
+  /// The faster layout; of measured and unmeasured ones, the measured one.
   const Trial& best_source() const;
   /// The fastest trial among the measured ones, or among all if nothing is measured; null if there is none.
   const Trial* best_result(bool only_measured) const;
@@ -68,9 +69,10 @@ struct Contest {
 Contest contest_of(const SweepOperator& one, const std::vector<RuleGroup>& groups, const ResultLimits& limits,
                    pricing::Pricing& pricing);
 
-/// Measures the kernels of all contests: sources first, then in rounds for each operator the result with the best
-/// price. A result whose measured kernels take longer than the source is left, and so is one that is predicted to take
-/// more than `slack` times as long as the fastest so far. Returns whether nothing is left.
+/// Measures the kernels of the contests that have results: the source first, then the result with the best price, and
+/// so on. A result whose measured kernels take longer than the source is left, and so is a result, or a layout of the
+/// source, that is predicted to take more than `slack` times as long as the fastest so far. Works through the contests
+/// in a random order, some at a time, so that those finished are a fair sample. Returns false if the time was over.
 bool measure(std::vector<Contest>& contests, pricing::Pricing& pricing, double slack);
 
 }  // namespace taso::sweep

@@ -2,7 +2,8 @@
 
 Each pair gets the same random inputs, and its outputs are compared. One block of a model is as many runs as take some
 milliseconds. The table shows medians of microseconds per run, and how many times as fast the second model is: the
-median over the rounds, with the 5th and 95th percentile. With --json FILE, pairs that FILE contains are not timed again.
+median over the rounds, with the 5th and 95th percentile. With --json FILE, pairs that FILE contains are not timed
+again.
 """
 import argparse
 import dataclasses
@@ -122,7 +123,8 @@ def summary_of(rows):
     for row in faster:
         by_rules.setdefault(row["rules"], []).append(row["speedup"])
     for rules, gains in sorted(by_rules.items(), key=lambda entry: -len(entry[1])):
-        lines.append(f"{len(gains):>5} times, median {numpy.median(gains):.3f}, best {max(gains):.3f}  {rules}".rstrip())
+        line = f"{len(gains):>5} times, median {numpy.median(gains):.3f}, best {max(gains):.3f}  {rules}"
+        lines.append(line.rstrip())
     return "\n".join(lines)
 
 
