@@ -343,6 +343,7 @@ int run(int count, char** arguments) {
   const std::unique_ptr<pricing::Pricing> pricing = open_pricing(settings);
   const auto start = std::chrono::steady_clock::now();
   std::vector<Contest> contests;
+  contests.reserve(operators.size());
   for (const SweepOperator& one : operators) contests.push_back(contest_of(one, groups, settings.limits, *pricing));
   const std::size_t wrong = settings.is_checked ? drop_wrong(contests) : 0;
   const std::chrono::duration<double> prepared = std::chrono::steady_clock::now() - start;
