@@ -110,6 +110,21 @@ Settings parse(int count, char** arguments) {
   return settings;
 }
 
+/// Says now and then how far measuring is, and what could not be measured.
+class Progress : public pricing::Watcher {
+ public:
+  void note(std::string_view text) override { fmt::print(stderr, "{}\n", text); }
+  void progress(std::size_t done, std::size_t all) override {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - told_ < std::chrono::seconds(10)) return;
+    told_ = now;
+    fmt::print(stderr, "measured {} of {} kernels of this round\n", done, all);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
+};
+
 std::unique_ptr<pricing::Pricing> open_pricing(const Settings& settings) {
   pricing::PricingOptions options;
   options.precision = settings.precision;
@@ -125,7 +140,7 @@ std::unique_ptr<pricing::Pricing> open_pricing(const Settings& settings) {
     if (!gpu) throw EnvironmentError(trouble);
     if (settings.libraries_only) gpu->use_libraries_only();
   }
-  return std::make_unique<pricing::Pricing>(options, std::move(gpu), std::make_unique<pricing::Watcher>());
+  return std::make_unique<pricing::Pricing>(options, std::move(gpu), std::make_unique<Progress>());
 }
 
 std::vector<SweepOperator> chosen_operators(const Settings& settings) {
@@ -136,6 +151,12 @@ std::vector<SweepOperator> chosen_operators(const Settings& settings) {
 }
 
 double in_microseconds(cost::Cost cost) { return static_cast<double>(cost) * 1e-6; }
+
+using Part = KernelFigures::Part;
+
+const char* name_of(Part part) {
+  return part == Part::main ? "main" : part == Part::correction ? "correction" : "moving";
+}
 
 const char* name_of(cost::Layout layout) { return layout == cost::Layout::channels_last ? "NHWC" : "NCHW"; }
 
@@ -164,26 +185,39 @@ double median(std::vector<double> numbers) {
   return numbers.size() % 2 == 1 ? numbers[half] : (numbers[half - 1] + numbers[half]) / 2;
 }
 
-/// The speed-ups of the operators for which these rules are fastest.
-std::map<std::string, std::vector<double>> wins_of(const std::vector<Outcome>& outcomes) {
-  std::map<std::string, std::vector<double>> wins;
-  for (const Outcome& outcome : outcomes)
-    if (outcome.is_faster()) wins[outcome.result->rule_names()].push_back(outcome.speedup());
-  return wins;
+/// For the operators for which these rules are fastest: the speed-up, and shares of the result's time.
+struct Wins {
+  std::vector<double> speedups, corrections, moving;
+  double best() const { return *std::max_element(speedups.begin(), speedups.end()); }
+};
+
+std::map<std::string, Wins> wins_of(const std::vector<Outcome>& outcomes) {
+  std::map<std::string, Wins> all;
+  for (const Outcome& outcome : outcomes) {
+    if (!outcome.is_faster()) continue;
+    Wins& wins = all[outcome.result->rule_names()];
+    wins.speedups.push_back(outcome.speedup());
+    wins.corrections.push_back(outcome.trial->figures.share(Part::correction));
+    wins.moving.push_back(outcome.trial->figures.share(Part::moving));
+  }
+  return all;
 }
 
 /// With `only_measured`, without operators that have no results, because these were not measured.
 void print(const std::vector<Outcome>& outcomes, bool only_measured) {
   std::size_t width = 8;
   for (const Outcome& outcome : outcomes) width = std::max(width, outcome.contest->source.name().size());
-  fmt::print("{:<{}}  results  source us         best us         speed-up  rules\n", "operator", width);
+  fmt::print("{:<{}}  results  source us         best us         speed-up  corrections  moving  rules\n", "operator",
+             width);
   for (const Outcome& outcome : outcomes) {
     const Contest& contest = *outcome.contest;
     if (only_measured && contest.results.empty()) continue;
     fmt::print("{:<{}}  {:>7}  {:>9.2f} {}", contest.source.name(), width, contest.results.size(), outcome.source,
                name_of(contest.best_source().figures.layout));
     if (outcome.result != nullptr)
-      fmt::print("  {:>9.2f} {}  {:>8.3f}  {}", outcome.best, name_of(outcome.trial->figures.layout), outcome.speedup(),
+      fmt::print("  {:>9.2f} {}  {:>8.3f}  {:>9.1f} %  {:>4.0f} %  {}", outcome.best,
+                 name_of(outcome.trial->figures.layout), outcome.speedup(),
+                 100 * outcome.trial->figures.share(Part::correction), 100 * outcome.trial->figures.share(Part::moving),
                  outcome.result->rule_names());
     fmt::print("\n");
   }
@@ -209,24 +243,28 @@ void print_summary(const std::vector<Outcome>& outcomes) {
   if (!outcomes.empty())
     fmt::print("\ngeometric mean over all operators: {:.4f}", std::exp(sum / static_cast<double>(outcomes.size())));
   fmt::print("\n{} results, {} of them compared and equal at small sizes\n\n", results, checked);
-  std::vector<std::pair<std::string, std::vector<double>>> wins;
-  for (auto& one : wins_of(outcomes)) wins.push_back(one);
-  std::stable_sort(wins.begin(), wins.end(),
-                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
-  if (!wins.empty()) fmt::print("fastest  median    best  rules\n");
-  for (const auto& [rules, speedups] : wins)
-    fmt::print("{:>7}  {:>6.3f}  {:>6.3f}  {}\n", speedups.size(), median(speedups),
-               *std::max_element(speedups.begin(), speedups.end()), rules);
+  std::vector<std::pair<std::string, Wins>> all;
+  for (auto& one : wins_of(outcomes)) all.push_back(one);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.second.speedups.size() > b.second.speedups.size(); });
+  if (!all.empty()) fmt::print("fastest  median    best  corrections  moving  rules\n");
+  for (const auto& [rules, wins] : all)
+    fmt::print("{:>7}  {:>6.3f}  {:>6.3f}  {:>9.1f} %  {:>4.0f} %  {}\n", wins.speedups.size(), median(wins.speedups),
+               wins.best(), 100 * median(wins.corrections), 100 * median(wins.moving), rules);
 }
 
 nlohmann::ordered_json json_of(const Trial& trial) {
   nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
   for (const KernelFigures& kernel : trial.figures.kernels)
-    kernels.push_back(
-        {{"kernel", kernel.text}, {"microseconds", kernel.microseconds}, {"is_measured", kernel.is_measured}});
+    kernels.push_back({{"kernel", kernel.text},
+                       {"part", name_of(kernel.part)},
+                       {"microseconds", kernel.microseconds},
+                       {"is_measured", kernel.is_measured}});
   return {{"microseconds", in_microseconds(trial.figures.total)},
           {"layout", name_of(trial.figures.layout)},
           {"is_measured", trial.is_measured()},
+          {"corrections", trial.figures.share(Part::correction)},
+          {"moving", trial.figures.share(Part::moving)},
           {"kernels", kernels}};
 }
 
@@ -260,11 +298,13 @@ void write_json(const std::vector<Outcome>& outcomes, const Settings& settings, 
     operators.push_back(std::move(one));
   }
   nlohmann::ordered_json rules = nlohmann::ordered_json::array();
-  for (const auto& [names, speedups] : wins_of(outcomes))
+  for (const auto& [names, wins] : wins_of(outcomes))
     rules.push_back({{"rules", names},
-                     {"fastest", speedups.size()},
-                     {"median", median(speedups)},
-                     {"best", *std::max_element(speedups.begin(), speedups.end())}});
+                     {"fastest", wins.speedups.size()},
+                     {"median", median(wins.speedups)},
+                     {"best", wins.best()},
+                     {"corrections", median(wins.corrections)},
+                     {"moving", median(wins.moving)}});
   const nlohmann::ordered_json all{{"schema_version", 1},
                                    {"prices", pricing.source()},
                                    {"precision", cost::name_of(settings.precision)},
@@ -352,7 +392,12 @@ int run(int count, char** arguments) {
   if (settings.on_gpu) {
     if (settings.budget)
       pricing->set_deadline(std::chrono::steady_clock::now() + std::chrono::duration<double>(*settings.budget));
-    is_complete = measure(contests, *pricing, settings.slack);
+    try {
+      is_complete = measure(contests, *pricing, settings.slack);
+    } catch (const EnvironmentError& error) {  // what was measured before still says something
+      fmt::print(stderr, "{}\n", error.what());
+      is_complete = false;
+    }
     pricing->save();
   }
   std::vector<Outcome> outcomes;
@@ -367,7 +412,7 @@ int run(int count, char** arguments) {
   print_summary(outcomes);
   fmt::print("\nprices: {}\n", pricing->source());
   if (!is_complete)
-    fmt::print("the time was over: {} operators are not measured, others have fewer results\n", unmeasured);
+    fmt::print("not all is measured: {} operators are left, others may have faster results\n", unmeasured);
   if (!settings.json.empty()) write_json(outcomes, settings, *pricing);
   if (!settings.write.empty()) write_models(outcomes, settings);
   return wrong == 0 ? 0 : 1;

@@ -166,6 +166,27 @@ TEST_CASE("the sweep leaves a result whose measured part is slower") {
   }
 }
 
+TEST_CASE("small kernels beside a large one are corrections") {
+  // A convolution in two parts: the last ten places are computed apart.
+  const std::vector<RuleGroup> groups = one_rule(R"(
+  conv[pads=[0, 0], strides=[1], dilations=[1]](x, w)
+    => concat[axis=2](conv(slice[axis=2, begin=0, end=dim(x, 2) - 10](x), w),
+                      conv(slice[axis=2, begin=dim(x, 2) - 12, end=dim(x, 2)](x), w))
+  where dim(w, 2) = 3, dim(x, 2) >= 20
+)");
+  SweepOperator one = named("conv1d 1x64x128 64 3");
+  one.pads = {0, 0};
+  Prices prices(1'000);
+  const Contest contest = contest_of(one, groups, {.most = 40, .longest = 1}, prices.pricing);
+  REQUIRE(contest.results.size() == 1);
+  const PlanFigures& figures = contest.best_of(0, false)->figures;
+  using Part = KernelFigures::Part;
+  CHECK(figures.share(Part::main) > 0);
+  CHECK(figures.share(Part::correction) > 0);
+  CHECK(figures.share(Part::main) + figures.share(Part::correction) + figures.share(Part::moving) == Approx(1));
+  CHECK(contest.best_source().figures.share(Part::main) == Approx(1));
+}
+
 TEST_CASE("what cannot be faster is not measured") {
   Prices prices(1'000);
   std::vector<Contest> contests;

@@ -64,6 +64,8 @@ def test_two_operators_are_priced(sweep, tmp_path):
         assert entry["speedup"] == pytest.approx(source["microseconds"] / best["microseconds"])
         for plan in (best, source):
             assert sum(kernel["microseconds"] for kernel in plan["kernels"]) == pytest.approx(plan["microseconds"])
+            assert "main" in [kernel["part"] for kernel in plan["kernels"]]
+    assert report["operators"][1]["best"]["moving"] > 0  # the last column is cut off
 
 
 def test_every_operator_can_be_priced(sweep):

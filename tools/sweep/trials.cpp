@@ -15,7 +15,17 @@ namespace {
 std::string text_of(const InNetwork& view, const cost::Kernel& kernel) {
   std::string text = fmt::format("{}:", cost::name_of(kernel.kind));
   for (const cost::PlanNode node : kernel.nodes) text += fmt::format(" {}", ops::name_of(*view.op(node)));
-  return text + (kernel.nodes.empty() ? " conversion" : "");
+  if (kernel.nodes.empty()) text += " conversion";
+  for (const cost::PlanValue value : kernel.written) text += " " + ops::text_of(*view.extents(value));
+  return text;
+}
+
+/// Comparable within a graph; 0 for kernels that only move data.
+double work_of(const cost::Kernel& kernel) {
+  using Kind = cost::Kernel::Kind;
+  if (kernel.kind == Kind::pooling) return kernel.bytes;
+  const bool is_product = kernel.kind == Kind::convolution || kernel.kind == Kind::matmul;
+  return is_product ? kernel.batches * kernel.rows * kernel.columns * kernel.depth : 0;
 }
 
 /// The next operator of a network in NHWC reads images in this layout, so others are converted first.
@@ -85,10 +95,13 @@ PlanFigures figures_of(const InNetwork& view, const pricing::Pricing& pricing) {
   const cost::RecordedPrices& prices = pricing.times();
   PlanFigures figures;
   figures.layout = view.layout();
+  std::vector<double> work;
   const auto add = [&](const cost::Kernel& kernel, cost::Cost price) {
     const bool is_measured = !prices.is_incomplete(view, kernel);
     figures.total += price;
-    figures.kernels.push_back({text_of(view, kernel), static_cast<double>(price) * 1e-6, is_measured});
+    figures.kernels.push_back(
+        {KernelFigures::Part::moving, text_of(view, kernel), static_cast<double>(price) * 1e-6, is_measured});
+    work.push_back(work_of(kernel));
     if (is_measured) {
       figures.measured += price;
       return;
@@ -104,7 +117,20 @@ PlanFigures figures_of(const InNetwork& view, const pricing::Pricing& pricing) {
     const cost::Kernel conversion = cost::Fusion(view).conversion(value);
     add(conversion, prices.price(view, conversion));
   }
+  const double most = work.empty() ? 0 : *std::max_element(work.begin(), work.end());
+  for (std::size_t i = 0; i < work.size(); ++i)
+    if (work[i] > 0)
+      figures.kernels[i].part = 2 * work[i] < most ? KernelFigures::Part::correction : KernelFigures::Part::main;
   return figures;
+}
+
+double PlanFigures::share(KernelFigures::Part part) const {
+  double those = 0, all = 0;
+  for (const KernelFigures& kernel : kernels) {
+    all += kernel.microseconds;
+    those += kernel.part == part ? kernel.microseconds : 0;
+  }
+  return all > 0 ? those / all : 0;
 }
 
 const Trial& Contest::best_source() const {

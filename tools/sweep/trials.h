@@ -25,7 +25,9 @@ class InNetwork : public cost::WholeGraph {
 };
 
 struct KernelFigures {
-  std::string text;  ///< "convolution: conv"
+  enum class Part { main, correction, moving };
+  Part part = Part::main;
+  std::string text;  ///< "convolution: conv [1, 64, 56, 56]"
   double microseconds = 0;
   bool is_measured = false;
 };
@@ -36,6 +38,10 @@ struct PlanFigures {
   cost::Cost measured = 0;  ///< the part that was measured
   std::vector<KernelFigures> kernels;
   pricing::MissingCalls missing;
+
+  /// The share of the time. A kernel that computes windows or products is a correction if it has less than half the
+  /// work of the largest; what neither does only moves data.
+  double share(KernelFigures::Part part) const;
 };
 
 PlanFigures figures_of(const InNetwork& view, const pricing::Pricing& pricing);
