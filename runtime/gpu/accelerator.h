@@ -104,6 +104,9 @@ class Accelerator {
   virtual std::vector<std::string> ways(const cost::Call& call, std::size_t most) = 0;
   virtual std::unique_ptr<DeviceProgram> load(DeviceSteps steps) = 0;
   virtual DeviceState state() const = 0;
+  /// From now on, measures convolutions and products with the libraries' kernels only, not with our own. Calls that no
+  /// library does keep ours.
+  virtual void use_libraries_only() {}
 };
 
 /// The first GPU; null, with the reason in `trouble`, if there is none.

@@ -16,6 +16,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import opt_models as models
 from opt_models import run, save
 from test_search import MERGING, projections, rules  # noqa: F401: a fixture
 
@@ -165,6 +166,22 @@ def test_pads_are_listed_or_found_not_both(taso_opt, taso_verify, source_folder,
     forge_output(tmp_path, change)
     done = verify(taso_verify, tmp_path, rules=None)
     assert done.code == 5 and "('Conv') with pads beside auto_pad" in done.err, done
+
+
+def test_steps_of_three_dimensional_convolutions_are_accepted(taso_opt, taso_verify, tmp_path):
+    conv = "conv[pads=[1, 1, 1, 1, 1, 1]](x, w)"
+    (tmp_path / "my.rules").write_text(f"taso rules 1\n\ncandidate twice\n  relu(relu({conv})) => relu({conv})\n")
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1] * 6), helper.make_node("Relu", ["c"], ["r"]),
+             helper.make_node("Relu", ["r"], ["y"])]
+    weight = models.weight("w", np.random.default_rng(1).normal(size=(4, 3, 3, 3, 3)))
+    shape = [1, 4, 5, 6, 6]
+    save(models.model_of(nodes, [models.floats("x", [1, 3, *shape[2:]])], [models.floats("y", shape)], [weight]),
+         tmp_path / "model.onnx")
+    done = run(taso_opt, tmp_path / "model.onnx", "-o", tmp_path / "out.onnx", "--rules", tmp_path / "my.rules",
+               "--min-gain", "0")
+    assert done.code == 0 and "twice" in done.err, done
+    done = verify(taso_verify, tmp_path)
+    assert done.code == 0 and "1 steps" in done.err + done.out, done
 
 
 def test_the_step_that_is_wrong_is_named(taso_verify, certified):

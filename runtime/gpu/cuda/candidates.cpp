@@ -12,11 +12,6 @@ namespace {
 /// If our own kernel does the call too, libraries rarely win beyond their own first suggestions.
 constexpr std::size_t most_beside_own = 16;
 
-bool is_own(const Lowering& lowering) {
-  return std::all_of(lowering.launches.begin(), lowering.launches.end(),
-                     [](const Launch& launch) { return std::holds_alternative<SourceLaunch>(launch); });
-}
-
 double now_in_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -109,6 +104,7 @@ std::optional<PreparedCall> Candidates::next() {
 }
 
 Ways ways_of(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments, double seconds) {
+  lowerings = libraries.admitted(std::move(lowerings));
   libraries.expect(lowerings);  // our own kernels compile in parallel
   Ways ways;
   Candidates candidates(libraries, std::move(lowerings), alignments);

@@ -61,7 +61,7 @@ class CudaAccelerator : public Accelerator {
 
   void expect(std::span<const cost::Call> calls) override {
     if (calls.empty()) libraries_.expect_nothing();
-    for (const cost::Call& call : calls) libraries_.expect(lowerings(call));
+    for (const cost::Call& call : calls) libraries_.expect(libraries_.admitted(lowerings(call)));
   }
   Measurement measure(const cost::Call& call) override { return tuner().measure(call, {}); }
   Measurement measure_choice(const cost::Call& call, const std::string& choice) override {
@@ -78,6 +78,7 @@ class CudaAccelerator : public Accelerator {
         libraries_, [this]() -> Tuner& { return tuner(); }, std::move(steps));
   }
   DeviceState state() const override { return nvml_.state(); }
+  void use_libraries_only() override { libraries_.leave_out_own(); }
 
  private:
   Tuner& tuner() {

@@ -146,7 +146,7 @@ void Tuner::try_out(const cost::Call& call, std::vector<Candidate>& candidates, 
 std::vector<std::string> Tuner::ways(const cost::Call& call, std::size_t most) {
   constexpr std::size_t fewest = 3;  // if these do not agree, more are tried
   std::vector<Candidate> tried;
-  Candidates candidates(libraries_, lowerings(call), {});
+  Candidates candidates(libraries_, libraries_.admitted(lowerings(call)), {});
   for (std::size_t wanted = std::max(most, fewest);; wanted *= 2) {
     while (tried.size() < wanted) {
       std::optional<PreparedCall> next = candidates.next();

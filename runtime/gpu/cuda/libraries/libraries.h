@@ -44,6 +44,10 @@ class Libraries {
   /// even more; equal calls share launches, within one thread.
   PreparedCall prepare_for_program(const cost::Call& call, const Alignments& alignments, const std::string& choice);
 
+  /// From now on, `admitted` leaves out our own kernels where a library does the same call.
+  void leave_out_own() { has_own_ = false; }
+  std::vector<Lowering> admitted(std::vector<Lowering> lowerings) const;
+
   int capability() const { return capability_; }  ///< 90 for 9.0
   std::size_t cache_bytes() const { return cache_bytes_; }
 
@@ -52,6 +56,7 @@ class Libraries {
   CublasMatmul& cublas();
 
   int capability_ = 0;
+  bool has_own_ = true;
   std::size_t cache_bytes_ = 0;
   std::unique_ptr<SourceKernels> sources_;
   // Created at first use, because that takes a while.
@@ -64,6 +69,8 @@ class Libraries {
   std::map<std::string, Kept> kept_;  // by choice, alignments and text of the call
 };
 
+/// Whether it consists of kernels of our own.
+bool is_own(const Lowering& lowering);
 /// "fused: engine 35 knobs 2=1; own"
 std::string choice_of(const std::string& lowering, const std::vector<std::string>& identities);
 /// The bytes from the start of the first element to the end of the last.
