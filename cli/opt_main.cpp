@@ -29,8 +29,8 @@ ExitCode run(int argc, char** argv, std::optional<Console>& console) {
     case OptCommand::Kind::version: return print(describe_versions("taso-opt"));
     case OptCommand::Kind::list_passes: return print(list_passes());
     case OptCommand::Kind::list_rules:
-      return print(print(
-          read_rule_set(command.options.rule_files, command.options.disabled_rules, command.options.extra_rules)));
+      return print(print(read_rule_set(command.options.rule_files, command.options.disabled_rules,
+                                       command.options.extra_rules, command.options.has_partial_rules)));
     case OptCommand::Kind::optimise: break;
   }
   watch_for_interrupt();

@@ -21,14 +21,16 @@
 namespace taso::cli {
 namespace {
 
-/// The shipped rules: the generated ones and those written by hand. Empty if there are none.
+constexpr const char* partial_rules = "partial.rules";
+
+/// The shipped rules: the generated ones, those written by hand, and the corrected programs. Empty if there are none.
 std::vector<std::filesystem::path> shipped_rules() {
   const auto found = find_data_file("rules/taso.rules");
   if (!found) return {};
   std::vector<std::filesystem::path> files{*found};
   std::error_code error;
-  if (const auto stated = found->parent_path() / "networks.rules"; std::filesystem::exists(stated, error))
-    files.push_back(stated);
+  for (const char* const name : {"networks.rules", partial_rules})
+    if (const auto more = found->parent_path() / name; std::filesystem::exists(more, error)) files.push_back(more);
   return files;
 }
 
@@ -78,7 +80,7 @@ std::string hash_of_rules(const std::vector<rules::Rule>& rules) {
 }
 
 RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& disabled,
-                      const std::vector<std::filesystem::path>& extra) {
+                      const std::vector<std::filesystem::path>& extra, bool has_partial) {
   RuleSet set;
   for (const auto& file : files.empty() ? shipped_rules() : files) set.files.push_back(read_rules(file));
   if (set.files.empty()) throw EnvironmentError("cannot find the shipped rules; name a file with --rules");
@@ -101,6 +103,10 @@ RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std
   }
   set.hash = hashes.size() == 1 ? hashes[0] : rules::hash_of_text(fmt::format("{}", fmt::join(hashes, "\n")));
   leave_out(set.rules, disabled);
+  if (files.empty() && !has_partial)
+    std::erase_if(set.rules, [&](const GivenRule& one) {
+      return one.file < usual && std::filesystem::path(set.files[one.file].source.name()).filename() == partial_rules;
+    });
   for (const GivenRule& one : set.rules)
     if (!one.unstated.empty())
       throw InputError(fmt::format("{}: rule '{}' cannot be stated: {}; --disable-rule leaves it out",

@@ -22,11 +22,12 @@ struct RuleSet {
   bool is_proved() const;  ///< whether all files are proved
 };
 
-/// Reads the shipped rules if `files` is empty, and then the `extra` files. Throws UsageError if a disabled rule does
+/// Reads the shipped rules if `files` is empty, and then the `extra` files. Without `has_partial`, the shipped rules of
+/// corrected programs are left out; the hash stays the same. Throws UsageError if a disabled rule does
 /// not exist, EnvironmentError if the shipped rules are missing, InputError for files with anything but rules, or for
 /// duplicate names.
 RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& disabled,
-                      const std::vector<std::filesystem::path>& extra = {});
+                      const std::vector<std::filesystem::path>& extra = {}, bool has_partial = true);
 
 /// Hashes the contents of the rules in this order, without their names.
 std::string hash_of_rules(const std::vector<rules::Rule>& rules);

@@ -178,6 +178,19 @@ std::function<search::RunTime(const Graph&, cost::Layout)> time_of_run(const Gra
   };
 }
 
+/// Which programs of partly right rules were used, and where they are right without correction.
+std::string corrected_parts(const SearchRules& rules, const SearchSummary& summary) {
+  std::string text;
+  for (const SearchSummary::Applied& one : summary.applied) {
+    const auto rule = std::find_if(rules.rules.begin(), rules.rules.end(),
+                                   [&](const rules::Rule& known) { return known.name == one.rule; });
+    if (rule == rules.rules.end() || rule->comments.empty() || !rule->comments.front().starts_with("Right ")) continue;
+    text += fmt::format("{}{}, {} time{}: {}", text.empty() ? "corrected programs:\n  " : "\n  ", one.rule, one.count,
+                        one.count == 1 ? "" : "s", fmt::join(rule->comments, " "));
+  }
+  return text;
+}
+
 }  // namespace
 
 void SearchSummary::give_up(const std::string& reason) {
@@ -257,6 +270,8 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
                         cost::in_units(options.objective, found.run_after.concurrent)};
   count_applied(found.steps, summary);
   if (found.steps.empty()) return summary;
+  if (const std::string parts = corrected_parts(rules, summary); !parts.empty())
+    console.say(options.explain ? Console::Level::result : Console::Level::detail, parts);
   summary.steps = found.steps;
   summary.names = names_of(imported, found.steps);
   if (found.cost_after > found.cost_before) {  // a certificate must not contain steps that make the graph slower

@@ -24,7 +24,7 @@ struct Raw {
       check, rtol, atol, seed, jobs, fold_limit, report, log_file, color, float_mode;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, extra_rules, disabled_rules;
   bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
-       list_rules = false;
+       list_rules = false, no_partial = false;
   int verbose = 0, quiet = 0;
 };
 
@@ -65,7 +65,10 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
   many("--extra-rules", raw.extra_rules,
        "Rules to use in addition to the others; they are proved first; may be repeated", "FILE");
   many("--disable-rule", raw.disabled_rules, "Leave a rule out; may be repeated", "NAME");
-  for (const char* flag : {"--rules", "--extra-rules", "--disable-rule"}) app.get_option(flag)->group(searching);
+  app.add_flag("--no-partial", raw.no_partial,
+               "Leave out the rules whose programs are right on most of an output, with the rest corrected");
+  for (const char* flag : {"--rules", "--extra-rules", "--disable-rule", "--no-partial"})
+    app.get_option(flag)->group(searching);
   one("--float", raw.float_mode,
       "Rules to use, by their class in --list-rules, and strictness of the check: strict (results stay the same to the "
       "bit), usual (ordinary finite results stay finite) or fast (all rules) (default usual)",
@@ -195,7 +198,7 @@ void resolve_search(const Raw& raw, OptSettings& options) {
   const bool speaks_of_it = options.all_rules || options.explain || !raw.objective.empty() || !raw.alpha.empty() ||
                             !raw.min_gain.empty() || !raw.max_growth.empty() || !raw.time_budget.empty() ||
                             !raw.rules.empty() || !raw.extra_rules.empty() || !raw.disabled_rules.empty() ||
-                            !raw.float_mode.empty();
+                            raw.no_partial || !raw.float_mode.empty();
   if (speaks_of_it && options.budget == 0) throw UsageError("--budget 0 cannot be combined with search options");
 }
 
@@ -206,6 +209,9 @@ void resolve_rules(const Raw& raw, OptSettings& options) {
   for (const auto* list : {&raw.rules, &raw.extra_rules}) standard += std::count(list->begin(), list->end(), "-");
   if (standard > 1) throw UsageError("the standard input can be read only once");
   options.disabled_rules = raw.disabled_rules;
+  if (raw.no_partial && !raw.rules.empty())
+    throw UsageError("--no-partial cannot be combined with --rules, which replaces the rules that come with taso");
+  options.has_partial_rules = !raw.no_partial;
 }
 
 void resolve(const Raw& raw, OptSettings& options) {

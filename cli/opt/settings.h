@@ -45,6 +45,7 @@ struct OptSettings {
   std::vector<std::filesystem::path> rule_files;   ///< instead of the shipped rules
   std::vector<std::filesystem::path> extra_rules;  ///< in addition to the others
   std::vector<std::string> disabled_rules;
+  bool has_partial_rules = true;  ///< programs that are right on most of an output, with the rest corrected
   rules::FloatMode float_mode = rules::FloatMode::usual;
   bool all_rules = false;  ///< also those that never paid off for this kind of network
   bool explain = false;    ///< print which rules were chosen, and why
