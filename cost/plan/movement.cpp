@@ -166,24 +166,29 @@ std::optional<Strides> seen_through(const GraphView& view, PlanNode node, const 
   }
 }
 
+/// Where the result of a split or slice begins in its operand, if it is a part of the channels; otherwise 0.
+std::int64_t begin_in_channels(const GraphView& view, PlanNode node, PlanValue part) {
+  if (const auto* split = std::get_if<op::Split>(view.op(node)))
+    return split->axis != 1 || part == view.result(node, 0)
+               ? 0
+               : extent(view, view.operand(node, 0), 1) - extent(view, part, 1);
+  const auto* slice = std::get_if<op::Slice>(view.op(node));
+  return slice != nullptr && slice->axis == 1 ? slice->begin.known().value_or(0) : 0;
+}
+
 /// Whether a part of the channels in NHWC begins at a multiple of the number of channels that its length allows to move
-/// at once.
+/// at once. If it is a part of parts, each must begin so: any of them may be a copy.
 bool begins_well(const GraphView& view, PlanNode node, PlanValue part, const Strides& strides) {
-  std::int64_t axis = 0, begin = 0;
-  if (const auto* split = std::get_if<op::Split>(view.op(node))) {
-    axis = split->axis;
-    const std::int64_t whole = extent(view, view.operand(node, 0), axis);
-    if (part != view.result(node, 0)) begin = whole - extent(view, part, axis);
-  } else if (const auto* slice = std::get_if<op::Slice>(view.op(node))) {
-    axis = slice->axis;
-    begin = slice->begin.known().value_or(0);
-  }
-  if (axis != 1 || begin == 0 || !is_image(view, part)) return true;
+  if (!is_image(view, part)) return true;
   const Extents& extents = *view.extents(part);
   std::int64_t together = channels_at_once;
   for (std::size_t i = 0; i < extents.size(); ++i)
     while (extents[i] != 1 && (i == 1 ? extents[i] : strides[i]) % together != 0) together /= 2;
-  return begin % together == 0;
+  for (; role_of(view, node) == Role::split || role_of(view, node) == Role::slice; node = view.producer(part)) {
+    if (begin_in_channels(view, node, part) % together != 0) return false;
+    part = view.operand(node, 0);
+  }
+  return true;
 }
 
 /// The concat along the same axis that is the only user of this one's result: both become one.
