@@ -9,6 +9,47 @@
 
 namespace taso::test {
 
+/// A value that is corrected along one axis or several, one after the other: slices of it in their own places, and parts
+/// of others between them. Now and then something is not as it must be for the value to be computed in place.
+template <class Some>
+Value corrected(Pool& pool, Random& random, Value value, const Value& column, const Some& some,
+                std::vector<Value>& values) {
+  for (std::size_t rounds = 1 + random.below(3); rounds > 0; --rounds) {
+    const auto axis = static_cast<std::int64_t>(random.chance(0.1) ? 0 : 1 + random.below(3));
+    const std::int64_t length = value.shape()[static_cast<std::size_t>(axis)].known().value();
+    if (random.chance(0.1)) values.push_back(value);
+    std::vector<Value> parts;
+    bool is_kept = random.chance(0.5);
+    for (std::int64_t begin = 0; begin < length; is_kept = !is_kept) {
+      const std::int64_t end =
+          begin + 1 + static_cast<std::int64_t>(random.below(static_cast<std::size_t>(length - begin)));
+      const bool is_odd = random.chance(0.05);
+      Value part = pool.apply(op::Slice{axis, is_odd ? length - end : begin, is_odd ? length - begin : end},
+                              {is_kept ? value : some()});
+      if (!is_kept && random.chance(0.7)) {
+        switch (random.below(3)) {
+          case 0: part = pool.apply(op::Relu{}, {part}); break;
+          case 1: part = pool.apply(op::MaxPool{{3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}, {part}); break;
+          default:
+            if (axis != 1) part = pool.apply(op::Add{}, {part, column});
+        }
+      }
+      if (random.chance(0.05))
+        values.push_back(
+            pool.apply(op::Concat{axis}, {part, pool.apply(op::Slice{axis, 0, length - end + begin}, {some()})}));
+      parts.push_back(part);
+      begin = end;
+    }
+    while (parts.size() > 1) {
+      const std::size_t at = random.below(parts.size() - 1);
+      parts[at] = pool.apply(op::Concat{axis}, {parts[at], parts[at + 1]});
+      parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    }
+    value = parts.front();
+  }
+  return value;
+}
+
 /// [batch, 4, 4, 4]
 inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t steps) {
   Graph graph;
@@ -51,7 +92,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
   for (std::size_t i = 0; i < steps; ++i) {
     const Value x = some();
     Value result;
-    switch (random.below(24)) {
+    switch (random.below(26)) {
       case 0: result = pool.apply(op::Conv{one, one, pads, 1}, {x, random.chance(0.3) ? made : full}); break;
       case 1: result = pool.apply(op::Conv{one, one, pads, 4}, {x, deep, vec}); break;
       case 2: result = pool.apply(op::MatMul{}, {x, some()}); break;
@@ -153,6 +194,32 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         const Value is_less = apply_plain(pool, {random.chance(0.5) ? Kind::less : Kind::less_or_equal, 0},
                                           {ElementType::boolean, type.shape}, {x, other});
         result = apply_plain(pool, {Kind::choose, 0}, type, {is_less, x, other});
+        break;
+      }
+      case 22:
+      case 23: {
+        Value fast = x;
+        switch (random.below(6)) {
+          case 0: fast = pool.apply(op::Conv{one, one, pads, 1}, {x, full}); break;
+          case 1: fast = pool.apply(op::Relu{}, {x}); break;
+          case 2: fast = pool.apply(op::MatMul{}, {x, matrix}); break;
+          case 3:
+          case 4: {  // by way of other shapes
+            fast = pool.apply(op::Transpose{{2, 1, 0, 3}},
+                              {pool.apply(op::Reshape{shape_of({4, 2, 2 * batch, 4})}, {fast})});
+            fast = pool.apply(op::Reshape{*type.shape}, {fast});
+            break;
+          }
+          default: {
+            const ops::Node& cut =
+                pool.add(op::Split{2, 1 + static_cast<std::int64_t>(random.below(3))}, std::vector{x});
+            fast = pool.apply(op::Concat{2},
+                              {pool.apply(op::Relu{}, {cut.output(0)}), pool.apply(op::Tanh{}, {cut.output(1)})});
+          }
+        }
+        result = corrected(pool, random, fast, column, some, values);
+        if (random.chance(0.2)) result = pool.apply(op::Concat{1}, {result, some()});
+        if (result.shape()[1].known() != 4) result = pool.apply(op::Slice{1, 0, 4}, {result});
         break;
       }
       default: {
