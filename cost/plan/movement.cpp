@@ -158,18 +158,23 @@ std::optional<Strides> seen_through(const GraphView& view, PlanNode node, const 
   }
 }
 
-/// Where the result of a split or slice begins in its operand, if it is a part of the channels; otherwise 0.
-std::int64_t begin_in_channels(const GraphView& view, PlanNode node, PlanValue part) {
-  if (const auto* split = std::get_if<op::Split>(view.op(node)))
-    return split->axis != 1 || part == view.result(node, 0)
-               ? 0
-               : extent(view, view.operand(node, 0), 1) - extent(view, part, 1);
-  const auto* slice = std::get_if<op::Slice>(view.op(node));
-  return slice != nullptr && slice->axis == 1 ? slice->begin.known().value_or(0) : 0;
+/// Where the result of a split or slice begins in its operand, along its axis.
+struct Begin {
+  std::size_t axis = 0;
+  std::int64_t at = 0;
+};
+Begin begin_in_operand(const GraphView& view, PlanNode node, PlanValue part) {
+  if (const auto* split = std::get_if<op::Split>(view.op(node))) {
+    const std::int64_t whole = extent(view, view.operand(node, 0), split->axis);
+    return {static_cast<std::size_t>(split->axis),
+            part == view.result(node, 0) ? 0 : whole - extent(view, part, split->axis)};
+  }
+  const auto& slice = as<op::Slice>(view, node);
+  return {static_cast<std::size_t>(slice.axis), slice.begin.known().value_or(0)};
 }
 
-/// Whether a part of the channels in NHWC begins at a multiple of the number of channels that its length allows to move
-/// at once. If it is a part of parts, each must begin so: any of them may be a copy.
+/// Whether a part of an image in NHWC begins at a multiple of the number of channels that its extents and strides allow
+/// to move at once. If it is a part of parts, each must begin so: any of them may be a copy.
 bool begins_well(const GraphView& view, PlanNode node, PlanValue part, const Strides& strides) {
   if (!is_image(view, part)) return true;
   const Extents& extents = *view.extents(part);
@@ -177,7 +182,8 @@ bool begins_well(const GraphView& view, PlanNode node, PlanValue part, const Str
   for (std::size_t i = 0; i < extents.size(); ++i)
     while (extents[i] != 1 && (i == 1 ? extents[i] : strides[i]) % together != 0) together /= 2;
   for (; role_of(view, node) == Role::split || role_of(view, node) == Role::slice; node = view.producer(part)) {
-    if (begin_in_channels(view, node, part) % together != 0) return false;
+    const Begin begin = begin_in_operand(view, node, part);
+    if (begin.at * strides[begin.axis] % together != 0) return false;
     part = view.operand(node, 0);
   }
   return true;
