@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cost/plan/cover.h"
 #include "cost/plan/movement.h"
 #include "ops/core/error.h"
 
@@ -235,6 +236,22 @@ bool Fusion::is_free_root(PlanNode root) const {
   return known.is_free;
 }
 
+PlanNode Fusion::concats_covered_by(PlanNode root) const {
+  const PlanValue covered = covered_value(view_, root);
+  if (covered == no_plan_value || covered != corrected_value(view_, root)) return no_plan_node;
+  const PlanNode inner = view_.producer(covered);
+  return is_role(view_, inner, Role::concat) && !is_free_root(inner) ? inner : no_plan_node;
+}
+
+PlanNode Fusion::leader_of_concats(PlanNode root) const {
+  if (is_free_root(root)) return no_plan_node;
+  for (;;) {
+    const PlanNode outer = cover_of(view_, view_.result(root, 0));
+    if (outer == no_plan_node || is_free_root(outer) || concats_covered_by(outer) != root) return root;
+    root = outer;
+  }
+}
+
 PlanNode Fusion::leader(PlanNode node) const {
   if (view_.is_free(node)) return no_plan_node;
   const std::optional<Role> role = role_of(view_, node);
@@ -245,10 +262,7 @@ PlanNode Fusion::leader(PlanNode node) const {
     case Role::convolution:
     case Role::matmul:
     case Role::rows: return leader_of_chain(node);
-    case Role::concat: {
-      const PlanNode root = root_of_concats(view_, node);
-      return is_free_root(root) ? no_plan_node : root;
-    }
+    case Role::concat: return leader_of_concats(root_of_concats(view_, node));
     case Role::split: {
       const PlanNode root = root_of_splits(view_, node);
       return is_free_root(root) ? no_plan_node : root;
@@ -322,7 +336,10 @@ Kernel Fusion::kernel(PlanNode leader) const {
       break;
     case Role::concat:
       kernel.kind = Kernel::Kind::copy;
-      kernel.nodes = concats_below(view_, leader);
+      for (PlanNode root = leader; root != no_plan_node; root = concats_covered_by(root)) {
+        const std::vector<PlanNode> below = concats_below(view_, root);
+        kernel.nodes.insert(kernel.nodes.end(), below.begin(), below.end());
+      }
       break;
     case Role::split:
       kernel.kind = Kernel::Kind::copy;
@@ -425,6 +442,10 @@ void Fusion::add_moved(PlanValue value, Affected& nodes) const {
   // The place of a concat's operands depends on the place of the concat.
   if (!view_.is_free(producer) && is_role(view_, producer, Role::concat))
     for (std::size_t i = 0; i < view_.operands(producer); ++i) add_moved(view_.operand(producer, i), nodes);
+  // So does the place of a value that the concat corrects.
+  const bool is_of_corrected =
+      may_be_kept(view_, value) || (is_role(view_, producer, Role::reshape) && may_be_corrected(view_, value));
+  if (is_of_corrected) add_moved(view_.operand(producer, 0), nodes);
   for (std::size_t i = 0; i < view_.users(value); ++i) {
     const PlanNode user = view_.user(value, i);
     if (view_.is_free(user)) continue;
@@ -465,12 +486,12 @@ void Fusion::affected(PlanNode changed, Affected& nodes) const {
 }
 
 /// True if no kernel could fuse that many users with the producer, and the users do not affect one another. They do
-/// where they decide how the value lies: as a view, or in the place of a concat. A concat that the change adds is
+/// where they decide how the value lies: as a view, in the place of a concat, or corrected by one. A concat that the change adds is
 /// handled when it exists.
 bool Fusion::has_users_enough(PlanValue value, std::size_t changes) const {
   const std::size_t users = view_.users(value);
   if (users <= longest_branching_epilogue || users - longest_branching_epilogue <= changes) return false;
-  if (only_moves(view_, view_.producer(value))) return false;
+  if (only_moves(view_, view_.producer(value)) || may_be_corrected(view_, value)) return false;
   for (std::size_t i = 0; i < users; ++i)
     if (is_role(view_, view_.user(value, i), Role::concat)) return false;
   return true;

@@ -10,7 +10,8 @@
 //   gelu uses its operand twice. Together they have at most twelve such operators and one residual.
 // - A chain that starts with an element-wise operator and is read only by a reduction, or by one operator of another
 //   such kernel, joins that kernel.
-// - Concats of concats along one axis are one concat; splits of splits are one split.
+// - Concats of concats along one axis are one concat; splits of splits are one split. Concats that correct a value
+//   (cover.h) take the concats, along any axis, that correct it before.
 //
 // movement.h says where moving data is free.
 #pragma once
@@ -107,6 +108,11 @@ class Fusion {
   PlanNode find_absorber(const Segment& segment) const;
   /// Whether the concats or splits of this root need no kernel because everything already lies in place.
   bool is_free_root(PlanNode root) const;
+  /// The root of the concats whose kernel copies what these concats do not find in place; `no_plan_node` if nothing
+  /// needs to be copied.
+  PlanNode leader_of_concats(PlanNode root) const;
+  /// The root of the concats that make the value that these correct, if one kernel copies for both; or `no_plan_node`.
+  PlanNode concats_covered_by(PlanNode root) const;
   /// The last of the segments that merge into one another.
   const Segment& last_segment(PlanNode node) const;
   /// The convolution or matmul whose kernel absorbs the kernel that this segment ends.

@@ -78,6 +78,9 @@ class GraphView {
   friend std::vector<std::int64_t> strides_in_memory(const GraphView& view, PlanValue value);
   friend PlanNode root_of_concats(const GraphView& view, PlanNode concat);
   friend PlanNode root_of_splits(const GraphView& view, PlanNode split);
+  friend PlanValue corrected_value(const GraphView& view, PlanNode root);  // see cover.h
+  friend PlanValue covered_value(const GraphView& view, PlanNode root);
+  friend bool is_overwritten(const GraphView& view, PlanValue value);
   struct Known {
     std::uint32_t time = 0;
     bool is_image = false;
@@ -90,6 +93,16 @@ class GraphView {
     std::uint32_t time = 0;
     PlanNode root = no_plan_node;
   };
+  struct KnownCover {
+    enum class State : std::uint8_t { corrected, asked, covered };
+    std::uint32_t time = 0;
+    State state = State::corrected;
+    PlanValue corrected = no_plan_value, covered = no_plan_value;
+  };
+  struct KnownOverwritten {
+    std::uint32_t time = 0;
+    bool is_overwritten = false;
+  };
   /// Follows `next` until it returns `no_plan_node`, and returns the last node. Caches the result for every node on the
   /// way: in a long chain, every node asks for its end.
   template <class Next>
@@ -99,7 +112,9 @@ class GraphView {
   mutable std::uint32_t time_ = 1;
   mutable std::vector<Known> known_images_;  // by value
   mutable std::vector<KnownStrides> known_strides_;
-  mutable std::vector<KnownRoot> known_roots_;  // of concats and splits, by node
+  mutable std::vector<KnownRoot> known_roots_;    // of concats and splits, by node
+  mutable std::vector<KnownCover> known_covers_;  // of concats, by root
+  mutable std::vector<KnownOverwritten> known_overwritten_;
 };
 
 /// The sizes of unknown dimensions for pricing. If empty, they are 1.

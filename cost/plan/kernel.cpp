@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "cost/plan/added_bias.h"
+#include "cost/plan/cover.h"
 #include "cost/plan/movement.h"
 
 namespace taso::cost {
@@ -96,19 +98,27 @@ void measure_work(const GraphView& view, Kernel& kernel) {
   const auto is_member = [&](PlanNode node) { return std::binary_search(members.begin(), members.end(), node); };
 
   const std::optional<AddedBias> bias = added_bias(view, kernel);
-  double copied = 0;  // into a concat, without operands that already lie in place
+  double copied = 0;                  // into a concat, without operands that already lie in place
+  std::map<PlanValue, double> taken;  // by it
+  if (role_of(view, kernel.main) == Role::concat)
+    for (const CopiedPart& part : copied_parts(view, kernel.main, members)) {
+      const double bytes =
+          product(part.extents, 0, part.extents.size()) * static_cast<double>(size_of(view.element(part.value)));
+      copied += bytes;
+      taken[part.value] += bytes;
+      kernel.read.push_back(part.value);
+    }
   for (const PlanNode node : kernel.nodes) {
     const std::optional<Role> role = role_of(view, node);
     for (std::size_t i = 0; i < view.operands(node); ++i) {
       const PlanValue value = view.operand(node, i);
-      if (value == no_plan_value || is_member(view.producer(value))) continue;
-      if (role == Role::concat && is_in_place(view, node, i)) continue;
-      if (role == Role::concat) copied += bytes_of(view, value);
+      if (value == no_plan_value || is_member(view.producer(value)) || role == Role::concat) continue;
       kernel.read.push_back(value);
     }
     for (std::size_t i = 0; i < view.results(node); ++i) {
       const PlanValue value = view.result(node, i);
       if (value == no_plan_value || (role == Role::split && seen(view, value))) continue;
+      if (role == Role::concat && node != kernel.main) continue;  // a part of the last one's result
       bool needed = view.is_output(value);
       for (std::size_t j = 0; j < view.users(value) && !needed; ++j) needed = !is_member(view.user(value, j));
       if (needed) kernel.written.push_back(value);
@@ -126,7 +136,8 @@ void measure_work(const GraphView& view, Kernel& kernel) {
   for (const PlanValue value : kernel.written) written += bytes_of(view, value);
   const double most = only_takes_parts(view, kernel.main) ? written : std::numeric_limits<double>::infinity();
   for (const PlanValue value : kernel.read)
-    (view.is_weight(value) ? kernel.weight_bytes : kernel.bytes) += std::min(bytes_of(view, value), most);
+    (view.is_weight(value) ? kernel.weight_bytes : kernel.bytes) +=
+        std::min(bytes_of(view, value), role == Role::concat ? taken[value] : most);
   if (role == Role::concat) written = copied;
   if (role == Role::split || role == Role::slice) kernel.bytes = written;  // only the taken part is read
   kernel.bytes += written;

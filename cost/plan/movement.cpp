@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cost/plan/cover.h"
 #include "cost/plan/plain_functions.h"
 
 namespace taso::cost {
@@ -68,15 +69,6 @@ bool is_part_of_channels(const Extents& extents, const Strides& strides) {
     expected = strides[axis] * extents[axis];
   }
   return extents[0] == 1 || strides[0] % channels_at_once == 0;
-}
-
-/// Whether both layouts are the same for these extents.
-bool is_layout_free(const Extents& extents) {
-  return is_packed(extents, packed(extents, Layout::channels_last), Layout::channels_first);
-}
-
-Layout layout_of(const GraphView& view, PlanValue value) {
-  return is_image(view, value) ? Layout::channels_last : Layout::channels_first;
 }
 
 /// Whether the innermost axis is dense. Readers of rows accept rows that begin anywhere.
@@ -166,33 +158,35 @@ std::optional<Strides> seen_through(const GraphView& view, PlanNode node, const 
   }
 }
 
-/// Whether a part of the channels in NHWC begins at a multiple of the number of channels that its length allows to move
-/// at once.
-bool begins_well(const GraphView& view, PlanNode node, PlanValue part, const Strides& strides) {
-  std::int64_t axis = 0, begin = 0;
+/// Where the result of a split or slice begins in its operand, along its axis.
+struct Begin {
+  std::size_t axis = 0;
+  std::int64_t at = 0;
+};
+Begin begin_in_operand(const GraphView& view, PlanNode node, PlanValue part) {
   if (const auto* split = std::get_if<op::Split>(view.op(node))) {
-    axis = split->axis;
-    const std::int64_t whole = extent(view, view.operand(node, 0), axis);
-    if (part != view.result(node, 0)) begin = whole - extent(view, part, axis);
-  } else if (const auto* slice = std::get_if<op::Slice>(view.op(node))) {
-    axis = slice->axis;
-    begin = slice->begin.known().value_or(0);
+    const std::int64_t whole = extent(view, view.operand(node, 0), split->axis);
+    return {static_cast<std::size_t>(split->axis),
+            part == view.result(node, 0) ? 0 : whole - extent(view, part, split->axis)};
   }
-  if (axis != 1 || begin == 0 || !is_image(view, part)) return true;
+  const auto& slice = as<op::Slice>(view, node);
+  return {static_cast<std::size_t>(slice.axis), slice.begin.known().value_or(0)};
+}
+
+/// Whether a part of an image in NHWC begins at a multiple of the number of channels that its extents and strides allow
+/// to move at once. If it is a part of parts, each must begin so: any of them may be a copy.
+bool begins_well(const GraphView& view, PlanNode node, PlanValue part, const Strides& strides) {
+  if (!is_image(view, part)) return true;
   const Extents& extents = *view.extents(part);
   std::int64_t together = channels_at_once;
   for (std::size_t i = 0; i < extents.size(); ++i)
     while (extents[i] != 1 && (i == 1 ? extents[i] : strides[i]) % together != 0) together /= 2;
-  return begin % together == 0;
-}
-
-/// The concat along the same axis that is the only user of this one's result: both become one.
-PlanNode joined(const GraphView& view, PlanNode concat) {
-  const std::optional<Use> use = only_use(view, view.result(concat, 0));
-  if (!use || role_of(view, use->node) != Role::concat ||
-      as<op::Concat>(view, use->node).axis != as<op::Concat>(view, concat).axis)
-    return no_plan_node;
-  return use->node;
+  for (; role_of(view, node) == Role::split || role_of(view, node) == Role::slice; node = view.producer(part)) {
+    const Begin begin = begin_in_operand(view, node, part);
+    if (begin.at * strides[begin.axis] % together != 0) return false;
+    part = view.operand(node, 0);
+  }
+  return true;
 }
 
 /// The position of an operand along the axis in the result of the whole chain of concats.
@@ -205,6 +199,19 @@ std::int64_t begin_in_concats(const GraphView& view, PlanNode concat, std::size_
 }
 
 }  // namespace
+
+bool is_layout_free(const Extents& extents) {
+  return is_packed(extents, packed(extents, Layout::channels_last), Layout::channels_first);
+}
+
+bool is_writable(const Extents& extents, const Strides& strides, Layout layout) {
+  return layout == Layout::channels_first ? is_packed_but_examples(extents, strides, layout, true)
+                                          : is_part_of_channels(extents, strides);
+}
+
+Layout layout_of(const GraphView& view, PlanValue value) {
+  return is_image(view, value) ? Layout::channels_last : Layout::channels_first;
+}
 
 PlanNode only_user(const GraphView& view, PlanValue value) {
   if (value == no_plan_value || view.users(value) != 1 || view.is_output(value) || view.is_cut(value))
@@ -363,6 +370,7 @@ std::optional<Strides> seen(const GraphView& view, PlanValue value) {
   if (!strides) return std::nullopt;
   // A copy would have exactly these strides. Readers that need the other layout get a conversion.
   if (is_packed(*view.extents(value), *strides, layout_of(view, value))) return strides;
+  if (is_kept(view, value)) return strides;
   if (!begins_well(view, producer, value, *strides)) return std::nullopt;
   if (view.is_output(value) && !view.is_output_on_border(value) && !is_dense(*view.extents(value), *strides))
     return std::nullopt;
@@ -376,7 +384,9 @@ namespace {
 Strides find_strides(const GraphView& view, PlanValue value) {
   if (std::optional<Strides> strides = seen(view, value)) return std::move(*strides);
   Strides own = packed(*view.extents(value), layout_of(view, value));
-  const PlanNode concat = concat_in_place(view, value);
+  const PlanNode cover = cover_of(view, value);
+  const PlanNode concat = cover != no_plan_node ? cover : concat_in_place(view, value);
+  if (cover != no_plan_node && corrected_value(view, cover) != value) return own;  // in another shape
   if (concat == no_plan_node) return own;
   Strides strides = strides_in_memory(view, view.result(concat, 0));
   // Strides that differ from the packed ones only along axes of extent 1 are packed.
@@ -420,6 +430,7 @@ bool can_write_transposed(const GraphView& view, PlanNode transpose) {
 bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand) {
   const PlanValue value = view.operand(concat, operand);
   const PlanNode producer = view.producer(value);
+  if (is_kept(view, value)) return true;
   if (view.is_free(producer) || view.is_output(value) || view.op(producer) == nullptr || seen(view, value))
     return false;
   if (view.operand(concat, 0) == view.operand(concat, 1)) return false;
@@ -429,21 +440,25 @@ bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand) {
   if (claims != 1) return false;
 
   // A value in another layout than the whole result has to be converted.
-  const PlanValue whole = view.result(root_of_concats(view, concat), 0);
+  const PlanNode root = root_of_concats(view, concat);
+  const PlanValue whole = view.result(root, 0);
   if (layout_of(view, value) != layout_of(view, whole) && !is_layout_free(*view.extents(whole))) return false;
   // The result of an inner concat of a chain has no place of its own; its operands decide for themselves.
-  if (role_of(view, producer) == Role::concat && joined(view, producer) == concat) return true;
+  if (joined(view, producer) == concat) return true;
+  // Corrections are the last to be written. Nothing else may read what they overwrite; and a correction itself has to
+  // wait, so no other node may need it, or another result of its kernel, earlier.
+  const bool is_correction = corrected_value(view, root) != no_plan_value;
+  if ((is_correction || is_overwritten(view, whole)) && !only_use(view, value)) return false;
+  if (is_correction && (role_of(view, producer) == Role::concat || role_of(view, producer) == Role::split))
+    return false;
   const Extents& extents = *view.extents(value);
   const Strides strides = strides_in_memory(view, view.result(concat, 0));
   if (is_packed(extents, strides, layout_of(view, value))) return true;
   if (only_moves(view, producer)) return false;
-  if (layout_of(view, whole) == Layout::channels_first) {
-    if (!is_packed_but_examples(extents, strides, Layout::channels_first, true)) return false;
-  } else {
-    const bool along_channels = as<op::Concat>(view, concat).axis == 1;
-    if (!is_part_of_channels(extents, strides)) return false;
-    if (along_channels && begin_in_concats(view, concat, operand) % channels_at_once != 0) return false;
-  }
+  if (!is_writable(extents, strides, layout_of(view, whole))) return false;
+  if (layout_of(view, whole) == Layout::channels_last && as<op::Concat>(view, concat).axis == 1 &&
+      begin_in_concats(view, concat, operand) % channels_at_once != 0)
+    return false;
   for (std::size_t i = 0; i < view.users(value); ++i)
     if (!reads(view, view.user(value, i), value, strides)) return false;
   return true;
@@ -476,6 +491,15 @@ PlanNode GraphView::end_of_row(PlanNode node, const Next& next) const {
   }
   for (const PlanNode one : row) known_roots_[place(one)] = {time_, root};
   return root;
+}
+
+PlanNode joined(const GraphView& view, PlanNode concat) {
+  if (view.is_free(concat) || role_of(view, concat) != Role::concat) return no_plan_node;
+  const std::optional<Use> use = only_use(view, view.result(concat, 0));
+  if (!use || role_of(view, use->node) != Role::concat ||
+      as<op::Concat>(view, use->node).axis != as<op::Concat>(view, concat).axis)
+    return no_plan_node;
+  return use->node;
 }
 
 PlanNode root_of_concats(const GraphView& view, PlanNode concat) {

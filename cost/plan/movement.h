@@ -35,9 +35,16 @@ bool is_packed(const Extents& extents, const Strides& strides, Layout layout);
 /// Whether a value with these strides has no gaps in row-major order. Strides along axes of extent 1 do not matter.
 bool is_dense(const Extents& extents, const Strides& strides);
 
+/// Whether both layouts are the same for these extents.
+bool is_layout_free(const Extents& extents);
+/// Whether any kernel can write a value with these strides, unless it only moves data: it has gaps between examples at
+/// most, or is a part of the channels in NHWC.
+bool is_writable(const Extents& extents, const Strides& strides, Layout layout);
+
 /// Whether a value is stored in NHWC. In a plan in NHWC these are the results of convolutions and pooling, and what is
 /// computed from them element by element or moved as a whole.
 bool is_image(const GraphView& view, PlanValue value);
+Layout layout_of(const GraphView& view, PlanValue value);
 
 /// The strides of a value as a view of the operand of its producer (a reshape, transpose, split or slice). Nothing if
 /// it has to be copied because a reader cannot read it in place, or if it has another producer.
@@ -73,12 +80,15 @@ bool can_write_transposed(const GraphView& view, PlanNode transpose);
 
 /// Whether an operand of a concat is computed directly in its place in the result. The place must be dense, or have
 /// gaps between examples only, or be a part of the channels in NHWC as above; a kernel must compute the operand, no
-/// other concat may claim it, and it may not be an output itself. Other nodes may read it there, if they can. The
-/// result may itself lie in another concat's result.
+/// other concat may claim it, and it may not be an output itself. Other nodes may read it there, if they can, and if no
+/// correction is written over it (cover.h). The result may itself lie in another concat's result. A correction in place
+/// must be computed after the corrected value; parts of the corrected value itself are in place too.
 bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand);
 /// The concat in whose result a value is computed; `no_plan_node` if there is none.
 PlanNode concat_in_place(const GraphView& view, PlanValue value);
 
+/// The concat along the same axis that is the only user of this concat's result: both become one.
+PlanNode joined(const GraphView& view, PlanNode concat);
 /// The concat or split whose kernel includes this one: the last in a chain of concats, or the first in a chain of
 /// splits, along one axis.
 PlanNode root_of_concats(const GraphView& view, PlanNode concat);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cost/plan/cover.h"
 #include "cost/plan/movement.h"
 #include "ops/core/error.h"
 #include "ops/support/threads.h"
@@ -43,11 +44,12 @@ std::int64_t offset_of_view(const WholeGraph& view, PlanNode node, PlanValue res
 }
 
 /// The value in whose memory this one lies, and the offset in it; nothing if it owns its memory. Operands come before
-/// results, and concats before the operands that are written into them.
+/// results, and concats before the operands, and the corrected values, that are written into them.
 std::optional<Storage> next_storage(const WholeGraph& view, PlanValue value) {
   const PlanNode producer = view.producer(value);
   if (view.is_free(producer)) return std::nullopt;
   if (seen(view, value)) return Storage{view.operand(producer, 0), offset_of_view(view, producer, value)};
+  if (const PlanNode cover = cover_of(view, value); cover != no_plan_node) return Storage{view.result(cover, 0), 0};
   const PlanNode concat = concat_in_place(view, value);
   if (concat == no_plan_node) return std::nullopt;
   Storage next{view.result(concat, 0), 0};
@@ -94,16 +96,35 @@ class Planner {
     }
   }
 
+  /// The chain of concats that a step writes a correction for, in place, over the corrected value.
+  PlanNode corrects(const Plan::Step& step) const {
+    const std::vector<PlanValue>& written = step.kernel.written;
+    for (const PlanValue value : written) {
+      const PlanNode concat = concat_in_place(view_, value);
+      if (concat == no_plan_node) continue;
+      const PlanNode root = root_of_concats(view_, concat);
+      if (corrected_value(view_, root) == no_plan_value) continue;
+      check(written.size() == 1, "a correction in place is computed by itself");
+      return root;
+    }
+    return no_plan_node;
+  }
+
   /// Sorts the steps by the position of their last node: nothing else needs the values inside a kernel. Splits are the
-  /// exception: their results are needed earlier, and they need only the operand of their root. Conversions run as soon
-  /// as their value exists.
+  /// exception: their results are needed earlier, and they need only the operand of their root. Corrections in place
+  /// are another: they wait until the corrected value is complete, and run last before the chain that needs them.
+  /// Conversions run as soon as their value exists.
   void order_steps() {
     std::vector<std::size_t> done(view_.nodes());  // when a node is done; inputs are done before the first step
     for (std::uint32_t i = 0; i < view_.nodes(); ++i) done[i] = view_.is_free(PlanNode{i}) ? 0 : i + 1;
     for (const Plan::Step& step : plan_.steps) {
       if (is_conversion(step.kernel)) continue;
       const bool splits = role_of(view_, step.kernel.main) == Role::split;
-      const std::size_t at = place(splits ? step.kernel.main : step.kernel.nodes.back()) + 1;
+      const PlanNode corrected = corrects(step);
+      const std::size_t at = place(corrected != no_plan_node ? corrected
+                                   : splits                  ? step.kernel.main
+                                                             : step.kernel.nodes.back()) +
+                             1;
       for (const PlanNode node : step.kernel.nodes) done[place(node)] = at;
     }
     const auto key = [&](const Plan::Step& step) {
@@ -249,6 +270,51 @@ Layout best_layout(const Graph& graph, const KernelPrices& prices, const Dimensi
     for (const Kernel& kernel : kernels_of(view)) costs[i] += prices.price(view, kernel);
   });
   return costs[1] < costs[0] ? layouts[1] : layouts[0];
+}
+
+Corrections corrections_of(const WholeGraph& view, const Plan& plan) {
+  const auto corrects = [&](PlanNode concat) {
+    return !view.is_free(concat) && role_of(view, concat) == Role::concat &&
+           corrected_value(view, root_of_concats(view, concat)) != no_plan_value;
+  };
+  const auto is_slice_of_corrected = [&](PlanValue value) {
+    const PlanNode producer = view.producer(value);
+    return role_of(view, producer) == Role::slice && corrector(view, view.operand(producer, 0)) != no_plan_node;
+  };
+  // Whether all users of a node's results only serve corrections, from the last node to the first.
+  std::vector<bool> is_only_correction(view.nodes(), false);
+  for (std::uint32_t i = static_cast<std::uint32_t>(view.nodes()); i-- > 0;) {
+    const PlanNode node{i};
+    if (view.is_free(node)) continue;
+    bool is_used = false, is_needed = false;
+    for (std::size_t j = 0; j < view.results(node) && !is_needed; ++j) {
+      const PlanValue value = view.result(node, j);
+      is_needed = view.is_output(value) || is_slice_of_corrected(value);
+      for (std::size_t k = 0; k < view.users(value) && !is_needed; ++k) {
+        const PlanNode user = view.user(value, k);
+        is_used = true;
+        is_needed = !is_only_correction[place(user)] && (!corrects(user) || joined(view, node) == user);
+      }
+    }
+    is_only_correction[i] = is_used && !is_needed;
+  }
+  const auto serves = [&](const Kernel& kernel) {
+    if (!is_conversion(kernel))
+      return corrects(kernel.main) || std::all_of(kernel.nodes.begin(), kernel.nodes.end(),
+                                                  [&](PlanNode node) { return is_only_correction[place(node)]; });
+    const PlanValue value = kernel.read[0];
+    if (view.is_output(value)) return false;
+    for (std::size_t i = 0; i < view.users(value); ++i)
+      if (reads_copy(view, view.user(value, i), value) && !is_only_correction[place(view.user(value, i))]) return false;
+    return true;
+  };
+  Corrections corrections;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    if (!serves(plan.steps[i].kernel)) continue;
+    corrections.steps.push_back(i);
+    corrections.cost += plan.steps[i].price;
+  }
+  return corrections;
 }
 
 std::string text_of(const Plan& plan, const WholeGraph& view) {

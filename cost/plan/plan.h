@@ -54,6 +54,14 @@ Plan best_plan(const Graph& graph, const KernelPrices& prices, const DimensionSi
 Layout best_layout(const Graph& graph, const KernelPrices& prices, const DimensionSizes& sizes = {},
                    unsigned threads = 1);
 
+/// The part of a plan that only corrects values (cover.h): kernels whose results only corrections need, and the kernels
+/// that copy corrections into place.
+struct Corrections {
+  std::vector<std::size_t> steps;  ///< of the plan, rising
+  Cost cost = 0;                   ///< of these
+};
+Corrections corrections_of(const WholeGraph& view, const Plan& plan);
+
 /// One line per kernel, for people and tests: price, kind, operators.
 std::string text_of(const Plan& plan, const WholeGraph& view);
 

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "cost/plan/added_bias.h"
+#include "cost/plan/cover.h"
 #include "cost/plan/plain_functions.h"
 #include "cost/pricing/gelu_steps.h"
 #include "ops/core/error.h"
@@ -228,10 +229,7 @@ class CallMaker {
 
   void copy() {
     switch (*role_of(view_, kernel_.main)) {
-      case Role::concat: {
-        const std::uint32_t to = write({view_.result(kernel_.main, 0), false});
-        return gather(kernel_.main, to, 0);
-      }
+      case Role::concat: return gather(write({view_.result(kernel_.main, 0), false}));
       case Role::split: return scatter(kernel_.main, read(kernel_.main, view_.operand(kernel_.main, 0)), 0);
       case Role::slice: {
         const auto& slice = std::get<op::Slice>(*view_.op(kernel_.main));
@@ -270,21 +268,16 @@ class CallMaker {
     piece.from_offset = begin * piece.from_strides[static_cast<std::size_t>(axis)];
   }
 
-  /// Adds pieces for the operands of the chain of concats that do not lie in place, starting at `begin` along the axis.
-  void gather(PlanNode concat, std::uint32_t to, std::int64_t begin) {
-    const std::int64_t axis = std::get<op::Concat>(*view_.op(concat)).axis;
-    for (std::size_t i = 0; i < view_.operands(concat); ++i) {
-      const PlanValue value = view_.operand(concat, i);
-      const PlanNode producer = view_.producer(value);
-      if (is_member(producer)) {
-        gather(producer, to, begin);
-      } else if (!is_in_place(view_, concat, i)) {
-        move(read(concat, value), to);
-        Call::Piece& piece = placed_.call.pieces.back();
-        piece.to_extents = piece.from_extents;
-        piece.to_offset = begin * piece.to_strides[static_cast<std::size_t>(axis)];
+  /// Adds pieces for the operands of concats that do not lie in place.
+  void gather(std::uint32_t to) {
+    for (const CopiedPart& part : copied_parts(view_, kernel_.main, members_)) {
+      move(read(part.concat, part.value), to);
+      Call::Piece& piece = placed_.call.pieces.back();
+      piece.from_extents = piece.to_extents = part.extents;
+      for (std::size_t axis = 0; axis < part.extents.size(); ++axis) {
+        piece.from_offset += part.from[axis] * piece.from_strides[axis];
+        piece.to_offset += part.to[axis] * piece.to_strides[axis];
       }
-      begin += extent(value, axis);
     }
   }
 

@@ -11,6 +11,7 @@
 #include "cost/pricing/roofline.h"
 #include "ops/text/graph_text.h"
 #include "tests/catch.h"
+#include "tests/cost/corrected_graph.h"
 #include "tests/source_folder.h"
 
 namespace taso::test {
@@ -175,6 +176,38 @@ TEST_CASE("operands of a concat lie in its buffer, views in that of their operan
   std::vector<std::int64_t> offsets;
   for (const Plan::Place& value : laid.places) offsets.push_back(value.offset);
   CHECK(offsets == std::vector<std::int64_t>{0, 4 * 64 * 4, 0, 3 * 64 * 4, 3 * 64 * 4});
+}
+
+TEST_CASE("a corrected value is computed in place, and the share of its corrections is known") {
+  for (const Corrected what : all_corrected)
+    for (const std::int64_t batch : {1, 2})
+      for (const Layout layout : layouts) {
+        const Graph graph = corrected_graph(batch, what);
+        const WholeGraph view(graph, {}, layout);
+        const Plan laid = plan(view, Roofline());
+        INFO(cost::text_of(laid, view));
+        const Corrections corrections = corrections_of(view, laid);
+        // The rest is the same kernels as without corrections, and at most one kernel copies.
+        std::size_t convolutions = 0, copies = 0;
+        Cost cost = 0;
+        for (const std::size_t step : corrections.steps) {
+          const Kernel& kernel = laid.steps[step].kernel;
+          cost += laid.steps[step].price;
+          convolutions += kernel.kind == Kernel::Kind::convolution;
+          const bool joins = view.op(kernel.main) && std::holds_alternative<op::Concat>(*view.op(kernel.main));
+          copies += joins;
+          // The result of a transpose is row-major: in NHWC it is not written into an image.
+          if (joins && ((what != Corrected::moved && what != Corrected::joined) || layout == Layout::channels_first))
+            CHECK(kernel.bytes <= bytes_of(view, kernel.written[0]) * (what == Corrected::both_axes ? 1.5 : 0.9));
+        }
+        CHECK(corrections.cost == cost);
+        CHECK(convolutions == (what == Corrected::both_axes ? 4U : what == Corrected::border ? 2U : 1U));
+        CHECK(copies <= 1);
+        CHECK(corrections.cost < laid.cost);
+        const std::size_t rest = laid.steps.size() - corrections.steps.size();
+        if (layout == Layout::channels_first && what != Corrected::joined)
+          CHECK(rest == (what == Corrected::moved ? 4U : 3U));
+      }
 }
 
 }  // namespace taso::test

@@ -9,6 +9,63 @@
 
 namespace taso::test {
 
+/// A value of some extents, with zeros around it.
+inline Value widened(Pool& pool, const Value& value, const Shape& shape) {
+  std::vector<std::int64_t> after;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    after.push_back(shape[i].known().value() - value.shape()[i].known().value());
+  return pool.apply(op::Pad{std::vector<std::int64_t>(shape.size(), 0), after}, {value});
+}
+
+/// A value that is corrected along one axis or several, one after the other: slices of it in their own places, and parts
+/// of others between them. Now and then something is not as it must be for the value to be computed in place.
+template <class Some>
+Value corrected(Pool& pool, Random& random, Value value, const Value& column, const Some& some,
+                std::vector<Value>& values) {
+  const Shape shape = value.shape();
+  for (std::size_t rounds = 1 + random.below(3); rounds > 0; --rounds) {
+    const auto axis = static_cast<std::int64_t>(random.chance(0.1) ? 0 : 1 + random.below(3));
+    const std::int64_t length = shape[static_cast<std::size_t>(axis)].known().value();
+    if (random.chance(0.1)) values.push_back(value);
+    std::vector<std::int64_t> ends;
+    for (std::int64_t end = 0; end < length; ends.push_back(end))
+      end += 1 + static_cast<std::int64_t>(random.below(static_cast<std::size_t>(length - end)));
+    std::vector<Value> parts(ends.size());
+    const auto slice = [&](const Value& of, std::size_t i) {
+      const std::int64_t begin = i == 0 ? 0 : ends[i - 1];
+      const std::int64_t moved = random.chance(0.05) ? length - ends[i] - begin : 0;  // to another place
+      return pool.apply(op::Slice{axis, begin + moved, ends[i] + moved}, {of});
+    };
+    const std::size_t first_kept = random.below(2);
+    for (std::size_t i = 1 - first_kept; i < parts.size(); i += 2) {
+      Value& part = parts[i];
+      part = slice(some(), i);
+      switch (random.below(5)) {
+        case 0: part = pool.apply(op::Relu{}, {part}); break;
+        case 1: part = pool.apply(op::MaxPool{{3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}, {part}); break;
+        case 2: part = pool.apply(op::Sigmoid{}, {part}); break;
+        case 3:
+          if (axis != 1) part = pool.apply(op::Add{}, {part, column});
+          break;
+        default: break;
+      }
+      if (random.chance(0.1)) values.push_back(widened(pool, part, shape));
+    }
+    if (random.chance(0.5)) value = pool.apply(op::Relu{}, {value});  // after the corrections
+    for (std::size_t i = first_kept; i < parts.size(); i += 2) {
+      parts[i] = slice(value, i);
+      if (random.chance(0.05)) values.push_back(widened(pool, parts[i], shape));
+    }
+    while (parts.size() > 1) {
+      const std::size_t at = random.below(parts.size() - 1);
+      parts[at] = pool.apply(op::Concat{axis}, {parts[at], parts[at + 1]});
+      parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    }
+    value = parts.front();
+  }
+  return value;
+}
+
 /// [batch, 4, 4, 4]
 inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t steps) {
   Graph graph;
@@ -51,7 +108,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
   for (std::size_t i = 0; i < steps; ++i) {
     const Value x = some();
     Value result;
-    switch (random.below(24)) {
+    switch (random.below(26)) {
       case 0: result = pool.apply(op::Conv{one, one, pads, 1}, {x, random.chance(0.3) ? made : full}); break;
       case 1: result = pool.apply(op::Conv{one, one, pads, 4}, {x, deep, vec}); break;
       case 2: result = pool.apply(op::MatMul{}, {x, some()}); break;
@@ -153,6 +210,36 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         const Value is_less = apply_plain(pool, {random.chance(0.5) ? Kind::less : Kind::less_or_equal, 0},
                                           {ElementType::boolean, type.shape}, {x, other});
         result = apply_plain(pool, {Kind::choose, 0}, type, {is_less, x, other});
+        break;
+      }
+      case 22:
+      case 23: {
+        Value fast = x;
+        switch (random.below(6)) {
+          case 0: fast = pool.apply(op::Conv{one, one, pads, 1}, {x, full}); break;
+          case 1: fast = pool.apply(op::Relu{}, {x}); break;
+          case 2: fast = pool.apply(op::MatMul{}, {x, matrix}); break;
+          case 3:
+          case 4: {  // by way of other shapes
+            fast = pool.apply(op::Transpose{{2, 1, 0, 3}},
+                              {pool.apply(op::Reshape{shape_of({4, 2, 2 * batch, 4})}, {fast})});
+            fast = pool.apply(op::Reshape{*type.shape}, {fast});
+            break;
+          }
+          default: {  // joined, and one part has another use
+            const auto axis = static_cast<std::int64_t>(1 + random.below(2));
+            const ops::Node& cut =
+                pool.add(op::Split{axis, 1 + static_cast<std::int64_t>(random.below(3))}, std::vector{x});
+            const Value first = pool.apply(op::Relu{}, {cut.output(0)});
+            fast = pool.apply(op::Concat{axis}, {first, pool.apply(op::Tanh{}, {cut.output(1)})});
+            if (random.chance(0.3)) values.push_back(widened(pool, first, x.shape()));
+            if (random.chance(0.4))
+              fast = pool.apply(op::Reshape{*type.shape}, {pool.apply(op::Reshape{shape_of({batch, 8, 8})}, {fast})});
+          }
+        }
+        result = corrected(pool, random, fast, column, some, values);
+        if (random.chance(0.2)) result = pool.apply(op::Concat{1}, {result, some()});
+        if (result.shape()[1].known() != 4) result = pool.apply(op::Slice{1, 0, 4}, {result});
         break;
       }
       default: {

@@ -7,8 +7,13 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "cost/plan/plan.h"
+#include "cost/pricing/roofline.h"
 #include "runtime/gpu/device.h"
+#include "runtime/gpu/execution.h"
+#include "runtime/host/interpreter.h"
 #include "tests/catch.h"
+#include "tests/cost/corrected_graph.h"
 #include "tests/ops/random_graph.h"
 #include "tests/runtime/gpu/call_on_host.h"
 #include "tests/runtime/gpu/source_calls.h"
@@ -487,6 +492,44 @@ TEST_CASE("a few calls of each kind on a device", "[.][sanitize]") {
   check_calls("convolutions", random_convolution, 1, false, {24, 40, 4});
   check_calls("products", random_matmul, 1, false, {24, 20, 4});
   for (const auto& [name, make] : own_kinds) check_own_kernels(name, make, {12, 8, 3});
+}
+
+TEST_CASE("corrected values on the GPU, in either layout and on several streams", "[gpu]") {
+  Accelerator* const device = gpu();
+  if (device == nullptr) return;
+  for (const Corrected what : all_corrected)
+    for (const std::int64_t batch : {1, 2})
+      for (const cost::Layout layout : cost::layouts)
+        for (const std::uint32_t lanes : {1, 4}) {
+          const Graph graph = corrected_graph(batch, what);
+          const cost::WholeGraph view(graph, {}, layout);
+          const cost::Plan plan = cost::plan(view, cost::Roofline());
+          Execution execution = make_execution(view, graph, plan, cost::Precision::fp32, lanes);
+          Random random(3);
+          const Extents extents = *static_extents(graph.inputs[0].shape());
+          const Array input = random_array(random, ElementType::float32, extents);
+          const std::vector<Array> expected = runtime::interpret(graph, std::vector{input});
+          const std::vector<std::byte> bytes = to_device(input, cost::Precision::fp32);
+          const std::unique_ptr<DeviceProgram> program = device->load(std::move(execution.steps));
+          INFO("batch " << batch << ", " << lanes << " streams\n" << cost::text_of(plan, view));
+          // More than once: what an earlier run left in memory must not help or hurt.
+          for (int run = 0; run < 3; ++run) {
+            const std::span<const std::byte> read(bytes);
+            const auto outputs = program->run(std::span(&read, 1));
+            for (std::size_t k = 0; k < expected.size(); ++k) {
+              const Array found =
+                  from_device(outputs[k], ElementType::float32, expected[k].extents(), cost::Precision::fp32);
+              const std::vector<double> a = found.doubles(), b = expected[k].doubles();
+              double error = 0, norm = 0;
+              for (std::size_t i = 0; i < a.size(); ++i) {
+                error += (a[i] - b[i]) * (a[i] - b[i]);
+                norm += b[i] * b[i];
+              }
+              CHECK(std::sqrt(error) <= tolerance(cost::Precision::fp32) * std::sqrt(norm));
+            }
+          }
+          CHECK(program->lanes().others.find("different results") == std::string::npos);
+        }
 }
 
 TEST_CASE("an unknown choice is replaced", "[gpu]") {

@@ -11,6 +11,7 @@
 #include "runtime/gpu/kernels/space.h"
 #include "runtime/host/interpreter.h"
 #include "tests/catch.h"
+#include "tests/cost/corrected_graph.h"
 #include "tests/cost/random_plan_graph.h"
 #include "tests/ops/random_graph.h"
 #include "tests/runtime/gpu/call_on_host.h"
@@ -306,6 +307,16 @@ TEST_CASE("programs compute the meaning of the graph, in either layout, also con
   }
   CHECK(counts.schedules > counts.plans);
   CHECK(counts.arena_bytes < 2 * counts.planned_bytes);
+}
+
+TEST_CASE("corrections are written over the corrected value in any order that a schedule allows") {
+  Counts counts;
+  for (const Corrected what : all_corrected)
+    for (const std::int64_t batch : {1, 2}) {
+      Random random(static_cast<std::uint64_t>(batch));
+      check_execution(corrected_graph(batch, what), random, cost::Precision::fp32, 1e-4, &counts);
+    }
+  CHECK(counts.schedules > 0);
 }
 
 TEST_CASE("graphs over all operators run step by step") {
