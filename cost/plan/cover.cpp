@@ -13,15 +13,15 @@ std::int64_t axis_of_concat(const GraphView& view, PlanNode concat) {
   return std::get<op::Concat>(*view.op(concat)).axis;
 }
 
-bool is_role(const GraphView& view, PlanNode node, Role role) {
+bool has_role(const GraphView& view, PlanNode node, Role role) {
   return !view.is_free(node) && role_of(view, node) == role;
 }
 
 /// The root of the chain of concats that is the only user of a slice; `no_plan_node` if there is none.
 PlanNode chain_of_slice(const GraphView& view, PlanNode slice) {
-  if (!is_role(view, slice, Role::slice)) return no_plan_node;
+  if (!has_role(view, slice, Role::slice)) return no_plan_node;
   const std::optional<Use> use = only_use(view, view.result(slice, 0));
-  if (!use || !is_role(view, use->node, Role::concat)) return no_plan_node;
+  if (!use || !has_role(view, use->node, Role::concat)) return no_plan_node;
   if (std::get<op::Slice>(*view.op(slice)).axis != axis_of_concat(view, use->node)) return no_plan_node;
   return root_of_concats(view, use->node);
 }
@@ -165,7 +165,7 @@ class PartFinder {
 }  // namespace
 
 bool is_plain_reshape(const GraphView& view, PlanNode node) {
-  if (!is_role(view, node, Role::reshape)) return false;
+  if (!has_role(view, node, Role::reshape)) return false;
   const PlanValue operand = view.operand(node, 0), result = view.result(node, 0);
   return !view.is_cut(result) && !view.is_output(result) && only_use(view, operand) && !is_image(view, operand) &&
          !is_image(view, result);
@@ -173,10 +173,10 @@ bool is_plain_reshape(const GraphView& view, PlanNode node) {
 
 bool may_be_kept(const GraphView& view, PlanValue value) {
   const PlanNode producer = view.producer(value);
-  if (!is_role(view, producer, Role::slice)) return false;
+  if (!has_role(view, producer, Role::slice)) return false;
   for (std::size_t i = 0; i < view.users(value); ++i) {
     const PlanNode user = view.user(value, i);
-    if (is_role(view, user, Role::concat) && axis_of_concat(view, user) == std::get<op::Slice>(*view.op(producer)).axis)
+    if (has_role(view, user, Role::concat) && axis_of_concat(view, user) == std::get<op::Slice>(*view.op(producer)).axis)
       return true;
   }
   return false;
@@ -185,9 +185,9 @@ bool may_be_kept(const GraphView& view, PlanValue value) {
 bool may_be_corrected(const GraphView& view, PlanValue value) {
   for (std::size_t i = 0; i < view.users(value); ++i) {
     const PlanNode user = view.user(value, i);
-    if (is_role(view, user, Role::reshape)
+    if (has_role(view, user, Role::reshape)
             ? may_be_corrected(view, view.result(user, 0))
-            : is_role(view, user, Role::slice) && may_be_kept(view, view.result(user, 0)))
+            : has_role(view, user, Role::slice) && may_be_kept(view, view.result(user, 0)))
       return true;
   }
   return false;
@@ -216,7 +216,7 @@ bool is_overwritten(const GraphView& view, PlanValue value) {
     const PlanNode user = view.user(value, i);
     if (is_plain_reshape(view, user))
       overwritten = is_overwritten(view, view.result(user, 0));
-    else if (is_role(view, user, Role::concat))
+    else if (has_role(view, user, Role::concat))
       overwritten = is_overwritten(view, view.result(root_of_concats(view, user), 0));
   }
   view.known_overwritten_[place(value)] = {view.time_, overwritten};
@@ -253,7 +253,7 @@ PlanNode cover_of(const GraphView& view, PlanValue value) {
 
 bool is_kept(const GraphView& view, PlanValue value) {
   const PlanNode producer = view.producer(value);
-  if (!is_role(view, producer, Role::slice)) return false;
+  if (!has_role(view, producer, Role::slice)) return false;
   const PlanNode root = corrector(view, view.operand(producer, 0));
   return root != no_plan_node && covered_value(view, root) != no_plan_value;
 }

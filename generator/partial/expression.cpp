@@ -124,13 +124,17 @@ Expression Writer::transposed(const Expression& x, const std::vector<std::size_t
               ops::op::Transpose{{permutation.begin(), permutation.end()}}, {&x});
 }
 
-Expression Writer::padded(const Expression& x, std::size_t axis, const Size& before, const Size& after) const {
-  if (before == Size(0) && after == Size(0)) return x;
-  const std::vector<Size> begins = only(x.rank(), axis, before), ends = only(x.rank(), axis, after);
+Expression Writer::padded(const Expression& x, const std::vector<Size>& before, const std::vector<Size>& after) const {
+  const auto is_none = [](const Size& size) { return size == Size(0); };
+  if (std::all_of(before.begin(), before.end(), is_none) && std::all_of(after.begin(), after.end(), is_none)) return x;
   std::vector<Size> shape = x.shape;
-  shape[axis] = shape[axis] + before + after;
-  return made(fmt::format("pad[before={}, after={}]({})", list_of(begins), list_of(ends), x.text), shape,
-              ops::op::Pad{.before = values_of(begins), .after = values_of(ends)}, {&x});
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) shape[axis] = shape[axis] + before[axis] + after[axis];
+  return made(fmt::format("pad[before={}, after={}]({})", list_of(before), list_of(after), x.text), shape,
+              ops::op::Pad{.before = values_of(before), .after = values_of(after)}, {&x});
+}
+
+Expression Writer::padded(const Expression& x, std::size_t axis, const Size& before, const Size& after) const {
+  return padded(x, only(x.rank(), axis, before), only(x.rank(), axis, after));
 }
 
 Expression Writer::sliced(const Expression& x, std::size_t axis, const Size& begin, const Size& end) const {

@@ -43,6 +43,7 @@ class Writer {
   // Each returns its operand if it changes nothing.
   Expression reshaped(const Expression& x, const std::vector<Size>& shape) const;
   Expression transposed(const Expression& x, const std::vector<std::size_t>& permutation) const;
+  Expression padded(const Expression& x, const std::vector<Size>& before, const std::vector<Size>& after) const;
   Expression padded(const Expression& x, std::size_t axis, const Size& before, const Size& after) const;
   Expression sliced(const Expression& x, std::size_t axis, const Size& begin, const Size& end) const;
 

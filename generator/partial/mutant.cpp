@@ -76,9 +76,10 @@ Expression prepared_filters(const Recipe& recipe, const WrittenSource& operands,
     case Filters::one_before:
     case Filters::one_behind: break;
   }
+  std::vector<Size> one(w.rank()), none(w.rank());
+  for (const std::size_t axis : lift.changed) one[2 + axis] = 1;
   const bool before = recipe.filters == Filters::one_before;
-  for (const std::size_t axis : lift.changed) w = writer.padded(w, 2 + axis, before ? 1 : 0, before ? 0 : 1);
-  return w;
+  return writer.padded(w, before ? one : none, before ? none : one);
 }
 
 Size inner_groups(const Recipe& recipe, const Size& groups) {
@@ -91,15 +92,15 @@ Size inner_groups(const Recipe& recipe, const Size& groups) {
 Expression prepared_operand(const Recipe& recipe, const WrittenSource& operands, const Lift& lift,
                             const Writer& writer) {
   Expression x = operands.x;
+  std::vector<Size> before(x.rank()), after(x.rank());
   for (auto axis = lift.changed.rbegin(); axis != lift.changed.rend(); ++axis) {
     const Slide& slide = operands.slides[*axis];
-    if (recipe.unfolds)
-      x = unfolded(writer, x, 2 + *axis, slide);
-    else if (recipe.border != Recipe::Border::none)
-      x = writer.padded(x, 2 + *axis, slide.before,
-                        recipe.border == Recipe::Border::own ? slide.after : slide.after + 1);
+    if (recipe.unfolds) x = unfolded(writer, x, 2 + *axis, slide);
+    if (recipe.border == Recipe::Border::none) continue;
+    before[2 + *axis] = slide.before;
+    after[2 + *axis] = recipe.border == Recipe::Border::own ? slide.after : slide.after + 1;
   }
-  return x;
+  return writer.padded(x, before, after);
 }
 
 }  // namespace

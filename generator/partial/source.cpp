@@ -130,6 +130,7 @@ WrittenSource written(const Source& source, const Lift& lift, const Writer& writ
   std::vector<Size> w{dim("w", 0, source.filters), dim("x", 1, source.channels)};
   if (source.is_grouped) {
     all.groups = Size::term("g", 4);
+    all.conditions.insert("g >= 2");
     w[1] = w[1] / all.groups;
   }
   for (std::size_t axis = 0; axis < lift.axes; ++axis) {

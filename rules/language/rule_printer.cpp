@@ -118,10 +118,12 @@ std::string text_of(const std::vector<PatternPtr>& side, const Numbers* numbers)
   return text;
 }
 
-// A place where a line may be broken: after a comma or before an operator.
+// A place where a line may be broken: after a comma, before an operator, or before the operands of an operator with
+// attributes.
 struct Break {
-  std::size_t at = 0;     ///< of the space
+  std::size_t at = 0;     ///< of the space, or of what follows if there is none
   std::size_t depth = 0;  ///< how bad the break is: the deeper in brackets, the worse
+  std::size_t width = 1;  ///< of the space
 };
 
 std::vector<Break> breaks_of(std::string_view text) {
@@ -130,7 +132,10 @@ std::vector<Break> breaks_of(std::string_view text) {
   constexpr std::size_t in_parentheses = 2, in_brackets = 3;
   std::size_t depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '(') depth += in_parentheses;
+    if (text[i] == '(') {
+      depth += in_parentheses;
+      if (i > 0 && text[i - 1] == ']') breaks.push_back({i + 1, depth + 1, 0});
+    }
     if (text[i] == '[') depth += in_brackets;
     if (text[i] == ')') depth -= in_parentheses;
     if (text[i] == ']') depth -= in_brackets;
@@ -153,25 +158,25 @@ void wrap(std::string_view text, std::span<const Break> breaks, std::size_t begi
     result += text.substr(begin, end - begin);
     return;
   }
-  std::vector<std::size_t> cuts;
+  std::vector<Break> cuts;
   std::size_t from = begin, start = column;
   const auto fits = [&](std::size_t to) { return start + (to - from) <= widest_line; };
-  std::size_t last = begin;
+  Break last{begin, depth, 1};
   for (const Break& place : breaks) {
     if (place.depth != depth) continue;
-    if (!fits(place.at) && last > from) {
+    if (!fits(place.at) && last.at > from) {
       cuts.push_back(last);
-      from = last + 1;
+      from = last.at + last.width;
       start = indent;
     }
-    last = place.at;
+    last = place;
   }
-  if (!fits(end) && last > from) cuts.push_back(last);
+  if (!fits(end) && last.at > from) cuts.push_back(last);
 
   from = begin;
   start = column;
-  cuts.push_back(end);
-  for (const std::size_t cut : cuts) {
+  cuts.push_back({end, depth, 1});
+  for (const auto& [cut, of_cut, width] : cuts) {
     if (from != begin) {
       result += '\n' + std::string(indent, ' ');
       start = indent;
@@ -182,7 +187,7 @@ void wrap(std::string_view text, std::span<const Break> breaks, std::size_t begi
     std::vector<Break> inner;
     std::copy_if(first, past, std::back_inserter(inner), [&](const Break& b) { return b.depth != depth; });
     wrap(text, inner, from, cut, start, std::min(indent + 2, widest_indent), result);
-    from = cut + 1;
+    from = cut + width;
   }
 }
 
