@@ -155,6 +155,14 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         result = apply_plain(pool, {Kind::choose, 0}, type, {is_less, x, other});
         break;
       }
+      case 22: {
+        const std::vector<std::int64_t> two{2, 2}, none{0, 0}, uneven{2, 2, 3, 3};
+        const bool apart = random.chance(0.5), deeply = random.chance(0.5);
+        const op::ConvTranspose conv{apart ? two : one, one, apart ? uneven : pads, none, deeply ? 4 : 1};
+        result = random.chance(0.5) ? pool.apply(conv, {x, deeply ? deep : full})
+                                    : pool.apply(conv, {x, deeply ? deep : full, vec});
+        break;
+      }
       default: {
         const Value mean = pool.apply(op::ReduceMean{{3}, true}, {x});
         result = pool.apply(op::Mul{}, {x, random.chance(0.5) ? pool.apply(op::Sigmoid{}, {mean}) : mean});
