@@ -6,7 +6,7 @@
 namespace taso::verifier {
 
 /// Incremented with every change that may alter a verdict. Cached proofs are only valid for the same revision.
-constexpr unsigned verifier_revision = 11;
+constexpr unsigned verifier_revision = 12;
 
 std::string z3_version();
 

@@ -1,6 +1,7 @@
 #include "verifier/integers/facts.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -9,6 +10,8 @@ namespace taso::verifier {
 namespace {
 
 constexpr int deepest = 8;
+/// Of more factors of a divisor, products are not tried.
+constexpr std::size_t most_joined_factors = 5;
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   return a / b - static_cast<std::int64_t>(a % b != 0 && (a < 0) != (b < 0));
@@ -298,6 +301,15 @@ Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denomi
     const std::int64_t number = other.content();
     if (const Polynomial sum = other.divided_exactly(number); !sum.constant() && sum != denominator)
       factors.push_back(sum);
+    // Products of several: (h w i + j) / (h w s), where j < h w.
+    if (const std::size_t single = factors.size(); single <= most_joined_factors)
+      for (unsigned chosen = 1; chosen < 1u << single; ++chosen) {
+        if (std::popcount(chosen) < 2) continue;
+        Polynomial product(1);
+        for (std::size_t i = 0; i < single; ++i)
+          if ((chosen >> i & 1) != 0) product = product * factors[i];
+        if (product != denominator) factors.push_back(std::move(product));
+      }
     if (number > 1)
       for (std::size_t i = factors.size(); i-- > 0;) factors.push_back(number * factors[i]);
     for (const Polynomial& factor : factors) {
