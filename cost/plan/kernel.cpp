@@ -52,18 +52,26 @@ void measure_matmul(const GraphView& view, Kernel& kernel) {
   }
 }
 
-double operations_of(const GraphView& view, PlanNode node, double each) {
-  const Operator& op = *view.op(node);
-  if (each == 0) return 0;  // operators that only move data may have unused results
-  const Role role = role_of(op);
-  const PlanValue counted = role == Role::rows ? view.operand(node, 0) : view.result(node, 0);
-  double window = 1;
-  std::visit(
-      [&](const auto& o) {
-        if constexpr (requires { o.window_cells(Extents()); }) window = o.window_cells(*view.extents(counted));
+/// The value whose elements are counted: of a reduction what it reads, else the result.
+PlanValue counted(const GraphView& view, PlanNode node) {
+  return role_of(*view.op(node)) == Role::rows ? view.operand(node, 0) : view.result(node, 0);
+}
+
+/// How many elements one element of the result is made of.
+double window_of(const GraphView& view, PlanNode node) {
+  return std::visit(
+      [&]<class Op>(const Op& op) -> double {
+        if constexpr (requires { op.window_cells(Extents()); })
+          return op.window_cells(*view.extents(counted(view, node)));
+        if constexpr (std::is_same_v<Op, op::ConvTranspose>) {
+          // Each element of x meets the kernels of its channel.
+          const Extents& w = *view.extents(view.operand(node, 1));
+          const double products = elements(view, view.operand(node, 0)) * product(w, 1, w.size());
+          return products / std::max(elements(view, view.result(node, 0)), 1.0);
+        }
+        return 1.0;
       },
-      op);
-  return each * elements(view, counted) * window;
+      *view.op(node));
 }
 
 /// Whether the node reads only parts of its operand, such as the rows looked up in a table.
@@ -125,8 +133,12 @@ void measure_work(const GraphView& view, Kernel& kernel) {
     }
     if (!role || (bias && node == bias->add)) continue;
     const double each = operations_per_element(*view.op(node));
-    kernel.operations += operations_of(view, node, each);
-    kernel.chain = std::max(kernel.chain, each);
+    if (each == 0) continue;  // operators that only move data may have unused results
+    const double window = window_of(view, node);
+    kernel.operations += each * elements(view, counted(view, node)) * window;
+    // A transposed convolution reads its operands one after the other; windows of pooling are read at once.
+    kernel.chain =
+        std::max(kernel.chain, std::holds_alternative<op::ConvTranspose>(*view.op(node)) ? each * window : each);
   }
   std::sort(kernel.read.begin(), kernel.read.end());
   kernel.read.erase(std::unique(kernel.read.begin(), kernel.read.end()), kernel.read.end());

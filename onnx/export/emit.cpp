@@ -88,6 +88,15 @@ class Emission {
     add_integers(conv, "pads", op.pads);
     add_integer(conv, "group", op.groups);
   }
+  void operator()(const op::ConvTranspose& op) {
+    auto& conv = *plain("ConvTranspose");
+    add_integers(conv, "strides", op.strides);
+    add_integers(conv, "dilations", op.dilations);
+    add_integers(conv, "pads", op.pads);
+    if (op.output_padding != Integers(op.output_padding.size(), 0))
+      add_integers(conv, "output_padding", op.output_padding);
+    add_integer(conv, "group", op.groups);
+  }
   void operator()(const op::Transpose& op) { add_integers(*plain("Transpose"), "perm", op.permutation); }
 
   // --- Pooling ---

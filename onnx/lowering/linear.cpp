@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 
 #include "onnx/lowering/lowering.h"
@@ -46,18 +47,72 @@ Lowered gemm(const LoweringCall& call) {
   return one(result);
 }
 
-Lowered conv(const LoweringCall& call) {
+/// The kernel of a convolution; nothing if it is unknown, or kernel_shape is another one.
+std::optional<std::vector<std::int64_t>> kernel_of(const LoweringCall& call) {
   if (!call.has(0) || !call.has(1) || call.rank(0) < 3 || call.rank(0) != call.rank(1)) return std::nullopt;
   if (!is_floating(call.element(0))) return std::nullopt;
   const Shape& weight = call.shape(1);
   const auto kernel = static_extents(Shape(weight.begin() + 2, weight.end()));
   if (!kernel || call.attributes.integers("kernel_shape", *kernel) != *kernel) return std::nullopt;
-  const auto windows = read_windows(call, *kernel);
+  return kernel;
+}
+
+Lowered conv(const LoweringCall& call) {
+  const auto kernel = kernel_of(call);
+  const auto windows = kernel ? read_windows(call, *kernel) : std::nullopt;
   if (!windows) return std::nullopt;
   const op::Conv conv{.strides = windows->strides,
                       .dilations = windows->dilations,
                       .pads = windows->pads,
                       .groups = call.attributes.integer("group", 1)};
+  if (call.has(2)) return one(call.apply(conv, {call.inputs[0], call.inputs[1], call.inputs[2]}));
+  return one(call.apply(conv, {call.inputs[0], call.inputs[1]}));
+}
+
+/// Sets the pads along an axis of a transposed convolution whose result would be too large by `excess` without them. If
+/// it would be too small, it is padded.
+void pad_to(op::ConvTranspose& conv, std::size_t axis, std::int64_t excess, bool is_upper) {
+  const std::int64_t total = std::max<std::int64_t>(0, excess), lesser = total / 2;
+  // The extra cell of an odd total goes to the end with SAME_UPPER, to the start otherwise.
+  conv.pads[axis] = is_upper ? lesser : total - lesser;
+  conv.pads[conv.strides.size() + axis] = total - conv.pads[axis];
+  conv.output_padding[axis] += std::max<std::int64_t>(0, -excess);
+}
+
+Lowered conv_transpose(const LoweringCall& call) {
+  const auto kernel = kernel_of(call);
+  const auto windows = kernel ? read_steps(call, *kernel) : std::nullopt;
+  if (!windows) return std::nullopt;
+  const std::size_t rank = kernel->size();
+  op::ConvTranspose conv{
+      .strides = windows->strides,
+      .dilations = windows->dilations,
+      .pads = windows->pads,
+      .output_padding = call.attributes.integers("output_padding", std::vector<std::int64_t>(rank, 0)),
+      .groups = call.attributes.integer("group", 1)};
+  std::vector<std::int64_t> wanted = call.attributes.integers("output_shape");
+  if (wanted.size() == rank + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
+  if (conv.output_padding.size() != rank || (!wanted.empty() && wanted.size() != rank)) return std::nullopt;
+  const auto small = [](std::int64_t value) { return value >= 0 && value <= op::greatest_attribute; };
+  if (!std::all_of(wanted.begin(), wanted.end(), small) ||
+      !std::all_of(conv.output_padding.begin(), conv.output_padding.end(), small))
+    return std::nullopt;
+
+  const std::string mode = call.attributes.text("auto_pad", "NOTSET");
+  const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+  if (!same && mode != "NOTSET" && mode != "VALID") return std::nullopt;
+  if (mode == "VALID") conv.pads.assign(2 * rank, 0);
+  if (same || !wanted.empty())
+    for (std::size_t i = 0; i < rank; ++i) {
+      // Wanted is one stride for each place of the input, unless output_shape says otherwise.
+      std::int64_t excess = ((*kernel)[i] - 1) * conv.dilations[i] + 1 + conv.output_padding[i] - conv.strides[i];
+      if (!wanted.empty()) {
+        const auto size = call.shape(0)[2 + i].known();
+        if (!size || *size > op::greatest_attribute) return std::nullopt;
+        excess += *size * conv.strides[i] - wanted[i];
+      }
+      pad_to(conv, i, excess, mode == "SAME_UPPER");
+    }
   if (call.has(2)) return one(call.apply(conv, {call.inputs[0], call.inputs[1], call.inputs[2]}));
   return one(call.apply(conv, {call.inputs[0], call.inputs[1]}));
 }
@@ -75,7 +130,7 @@ Lowered transpose(const LoweringCall& call) {
 
 Family linear() {
   static constexpr std::pair<std::string_view, LowerFunction> table[] = {
-      {"MatMul", matmul}, {"Gemm", gemm}, {"Conv", conv}, {"Transpose", transpose}};
+      {"MatMul", matmul}, {"Gemm", gemm}, {"Conv", conv}, {"ConvTranspose", conv_transpose}, {"Transpose", transpose}};
   return table;
 }
 

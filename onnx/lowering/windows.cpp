@@ -4,7 +4,7 @@
 
 namespace taso::onnx::lowering {
 
-std::optional<Windows> read_windows(const LoweringCall& call, const std::vector<std::int64_t>& kernel) {
+std::optional<Windows> read_steps(const LoweringCall& call, const std::vector<std::int64_t>& kernel) {
   const std::size_t rank = kernel.size();
   const std::vector<std::int64_t> ones(rank, 1);
   Windows windows{call.attributes.integers("strides", ones), call.attributes.integers("dilations", ones),
@@ -16,7 +16,14 @@ std::optional<Windows> read_windows(const LoweringCall& call, const std::vector<
       !std::all_of(windows.dilations.begin(), windows.dilations.end(), small) ||
       !std::all_of(kernel.begin(), kernel.end(), small))
     return std::nullopt;
+  return windows;
+}
 
+std::optional<Windows> read_windows(const LoweringCall& call, const std::vector<std::int64_t>& kernel) {
+  std::optional<Windows> read = read_steps(call, kernel);
+  if (!read) return std::nullopt;
+  const std::size_t rank = kernel.size();
+  Windows& windows = *read;
   const std::string mode = call.attributes.text("auto_pad", "NOTSET");
   if (mode == "NOTSET") return windows;
   windows.pads.assign(2 * rank, 0);

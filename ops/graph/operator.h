@@ -39,6 +39,7 @@
 #include "ops/operators/geometry/split.h"
 #include "ops/operators/geometry/transpose.h"
 #include "ops/operators/linear/conv.h"
+#include "ops/operators/linear/conv_transpose.h"
 #include "ops/operators/linear/matmul.h"
 #include "ops/operators/pooling/average_pool.h"
 #include "ops/operators/pooling/global_average_pool.h"
@@ -60,7 +61,7 @@ using AnyOperator =
                  op::Conv, op::Transpose, op::AveragePool, op::MaxPool, op::GlobalAveragePool, op::Concat, op::Split,
                  op::Slice, op::Pad, op::Reshape, op::Enlarge, op::BatchNorm, op::LayerNorm, op::Softmax, op::ReduceSum,
                  op::ReduceMean, op::ReduceMax, op::IdentityMatrix, op::IdentityKernel, op::PoolingKernel, op::Ones,
-                 op::LocalResponseNorm, op::Neg, op::Reciprocal, op::Silu>;
+                 op::LocalResponseNorm, op::Neg, op::Reciprocal, op::Silu, op::ConvTranspose>;
 
 /// One of them, with its attributes. A class and not an alias, so that the code that copies, moves and compares forty
 /// types is compiled once: as an alias it took more than a second in every source that copies an operator.

@@ -225,8 +225,8 @@ class Builder {
   }
 
   TermValue make_value(const std::string& name, const VariableKind& kind, std::size_t length) {
-    const bool may_be_zero =
-        kind.field == "pads" || kind.field == "before" || kind.field == "after" || kind.field == "begin";
+    const bool may_be_zero = kind.field == "pads" || kind.field == "output_padding" || kind.field == "before" ||
+                             kind.field == "after" || kind.field == "begin";
     if (std::holds_alternative<RealAttribute>(kind.sample)) {
       instance_.real_variables.push_back(name);
       return RealAttribute{name, 0};
@@ -373,7 +373,9 @@ class Builder {
     const std::size_t rank = operands.empty() ? 0 : operands[0].size();
     const std::size_t spatial = rank < 2 ? 0 : rank - 2;
     std::size_t length = 0;
-    if (field.name == "strides" || field.name == "dilations" || (field.name == "kernel" && rank > 0)) length = spatial;
+    if (field.name == "strides" || field.name == "dilations" || field.name == "output_padding" ||
+        (field.name == "kernel" && rank > 0))
+      length = spatial;
     if (field.name == "pads") length = 2 * spatial;
     if (field.name == "before" || field.name == "after" || field.name == "permutation" || field.name == "axis" ||
         field.name == "axes")
@@ -381,8 +383,8 @@ class Builder {
     const auto given = std::find_if(pattern.attributes.begin(), pattern.attributes.end(),
                                     [&](const auto& attribute) { return attribute.first == field.name; });
     if (given == pattern.attributes.end()) return default_value(pattern, field, length);
-    const bool of_windows =
-        field.name == "pads" || field.name == "strides" || field.name == "dilations" || field.name == "kernel";
+    const bool of_windows = field.name == "pads" || field.name == "strides" || field.name == "dilations" ||
+                            field.name == "output_padding" || field.name == "kernel";
     if (length == 0 && rank > 0 && of_windows) throw NoValue{};
     const TermValue value = evaluate(*given->second, context_, length);
     return convert(pattern, field, value, length);
@@ -390,7 +392,8 @@ class Builder {
 
   SymbolicField default_value(const Pattern& pattern, const SymbolicFieldName& field, std::size_t length) const {
     if (field.name == "strides" || field.name == "dilations") return std::vector<Dim>(length, 1);
-    if (field.name == "pads" || field.name == "before" || field.name == "after") return std::vector<Dim>(length, 0);
+    if (field.name == "pads" || field.name == "output_padding" || field.name == "before" || field.name == "after")
+      return std::vector<Dim>(length, 0);
     if (must_be_given(field.name))
       throw InputError(fmt::format("rule '{}': '{}' needs its field '{}'", rule_.name, pattern.op, field.name));
     return field.sample;

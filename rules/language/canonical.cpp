@@ -98,8 +98,10 @@ TermPtr rewritten(const TermPtr& term, const Names& names) {
 bool says_nothing(const FieldSignature& field, const Term& term) {
   if (must_be_given(field.name)) return false;
   // These repeat as often as needed; a list would fix their length.
-  if (field.name == "strides" || field.name == "dilations" || field.name == "pads")
-    return term.kind == Term::Kind::integer && term.integer == (field.name == "pads" ? 0 : 1);
+  if (field.name == "strides" || field.name == "dilations")
+    return term.kind == Term::Kind::integer && term.integer == 1;
+  if (field.name == "pads" || field.name == "output_padding")
+    return term.kind == Term::Kind::integer && term.integer == 0;
   switch (field.kind) {
     case ValueKind::integer: return term.kind == Term::Kind::integer && text_of(term) == text_of_field(field.standard);
     case ValueKind::boolean: return term.kind == Term::Kind::boolean && text_of(term) == text_of_field(field.standard);

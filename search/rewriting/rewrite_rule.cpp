@@ -69,7 +69,8 @@ SourceNode::Field RewriteRule::field_of(const rules::Pattern& pattern, std::size
     if (field.name == "strides" || field.name == "dilations") {
       result.kind = Kind::numbers;
       result.numbers = {1};
-    } else if (field.name == "pads" || field.name == "before" || field.name == "after") {
+    } else if (field.name == "pads" || field.name == "output_padding" || field.name == "before" ||
+               field.name == "after") {
       result.kind = Kind::numbers;
       result.numbers = {0};
     } else if (field.name == "groups") {

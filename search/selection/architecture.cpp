@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <optional>
 #include <queue>
 #include <set>
 #include <unordered_map>
@@ -52,6 +53,7 @@ enum class Role : std::uint8_t {
 
 struct Roles {
   Role operator()(const op::Conv&) const { return Role::convolution; }
+  Role operator()(const op::ConvTranspose&) const { return Role::convolution; }
   Role operator()(const op::MatMul&) const { return Role::product; }
   Role operator()(const op::AveragePool&) const { return Role::pooling; }
   Role operator()(const op::MaxPool&) const { return Role::pooling; }
@@ -186,12 +188,14 @@ void Anatomy::look_at_convolution(const Node& node) {
   if (node.inputs().size() < 2 || !node.inputs()[1]) return;
   const auto& filters = node.inputs()[1].type().shape;
   const Operator* op = node.as_operator();
-  const auto* conv = op == nullptr ? nullptr : std::get_if<op::Conv>(op);
-  if (!filters || filters->size() < 3 || (conv != nullptr && conv->groups == 1)) return;
+  std::optional<std::int64_t> groups;
+  if (const auto* conv = op == nullptr ? nullptr : std::get_if<op::Conv>(op)) groups = conv->groups;
+  if (const auto* conv = op == nullptr ? nullptr : std::get_if<op::ConvTranspose>(op)) groups = conv->groups;
+  if (!filters || filters->size() < 3 || groups == 1) return;
   const bool one_channel = (*filters)[1] == Dim(1) && (*filters)[0] != Dim(1);
   if (one_channel)
     ++depthwise_;
-  else if (conv != nullptr)
+  else if (groups)
     ++grouped_;
 }
 

@@ -108,7 +108,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
   for (std::size_t i = 0; i < steps; ++i) {
     const Value x = some();
     Value result;
-    switch (random.below(26)) {
+    switch (random.below(27)) {
       case 0: result = pool.apply(op::Conv{one, one, pads, 1}, {x, random.chance(0.3) ? made : full}); break;
       case 1: result = pool.apply(op::Conv{one, one, pads, 4}, {x, deep, vec}); break;
       case 2: result = pool.apply(op::MatMul{}, {x, some()}); break;
@@ -240,6 +240,14 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         result = corrected(pool, random, fast, column, some, values);
         if (random.chance(0.2)) result = pool.apply(op::Concat{1}, {result, some()});
         if (result.shape()[1].known() != 4) result = pool.apply(op::Slice{1, 0, 4}, {result});
+        break;
+      }
+      case 24: {
+        const std::vector<std::int64_t> two{2, 2}, none{0, 0}, uneven{2, 2, 3, 3};
+        const bool apart = random.chance(0.5), deeply = random.chance(0.5);
+        const op::ConvTranspose conv{apart ? two : one, one, apart ? uneven : pads, none, deeply ? 4 : 1};
+        result = random.chance(0.5) ? pool.apply(conv, {x, deeply ? deep : full})
+                                    : pool.apply(conv, {x, deeply ? deep : full, vec});
         break;
       }
       default: {

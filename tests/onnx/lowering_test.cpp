@@ -118,6 +118,60 @@ TEST_CASE("resizing to the nearest position") {
       is_covered("Resize", 13, with({{"mode", std::string("linear")}}), {x, std::nullopt, floats({4}, {1, 1, 2, 2})}));
 }
 
+TEST_CASE("transposed convolutions with every way to give their pads") {
+  Random random(3);
+  const auto whole = [&](const Extents& extents) {  // numbers whose sums are exact
+    std::vector<float> values;
+    for (std::int64_t i = ops::count(extents); i > 0; --i) values.push_back(static_cast<float>(random.between(-9, 9)));
+    return floats(extents, values);
+  };
+  std::size_t covered = 0, tried = 0;
+  for (int round = 0; round < 400; ++round) {
+    const std::size_t rank = 1 + random.below(2);
+    const std::int64_t groups = random.between(1, 2);
+    Extents x{random.between(1, 2), 2 * groups}, w{2 * groups, random.between(1, 3)};
+    Integers strides, dilations, extra, full;
+    for (std::size_t i = 0; i < rank; ++i) {
+      x.push_back(random.between(1, 4));
+      w.push_back(random.between(1, 4));
+      strides.push_back(random.between(1, 3));
+      dilations.push_back(random.between(1, 2));
+      extra.push_back(random.between(0, 2));
+      full.push_back((x.back() - 1) * strides.back() + (w.back() - 1) * dilations.back() + 1 + extra.back());
+    }
+    runtime::Attributes attributes = with({{"strides", strides}, {"dilations", dilations}, {"group", groups}});
+    if (random.chance(0.5)) attributes.set("output_padding", extra);
+    if (random.chance(0.5)) {
+      attributes.set("auto_pad",
+                     std::string(random.pick<const char*>({"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"})));
+    } else if (random.chance(0.5)) {
+      Integers pads;
+      for (std::size_t i = 0; i < 2 * rank; ++i) pads.push_back(random.between(0, full[i % rank] / 2));
+      attributes.set("pads", pads);
+    }
+    if (random.chance(0.3)) {
+      Integers wanted;
+      for (const std::int64_t size : full) wanted.push_back(random.between(1, size + 2));
+      attributes.set("output_shape", wanted);
+    }
+    Operands operands{whole(x), whole(w)};
+    if (random.chance(0.5)) operands.emplace_back(whole({w[1] * groups}));
+    try {
+      runtime::find_host_function("", "ConvTranspose")({"ConvTranspose", 11, attributes, operands, 1});
+    } catch (const InputError&) {
+      continue;  // pads that leave less than nothing
+    }
+    ++tried;
+    covered += is_covered("ConvTranspose", 11, attributes, operands);
+  }
+  CHECK(tried > 300);
+  CHECK(covered == tried);
+  const Operands operands{whole({1, 2, 3}), whole({2, 1, 2})};
+  CHECK_FALSE(lowered("ConvTranspose", 11, with({{"pads", Integers{-1, 0}}}), operands));
+  CHECK_FALSE(lowered("ConvTranspose", 11, with({{"kernel_shape", Integers{2, 2}}}), operands));
+  CHECK_FALSE(lowered("ConvTranspose", 11, with({{"output_padding", Integers{0, 0}}}), operands));
+}
+
 TEST_CASE("operators written with other operators") {
   Random random(3);
   const Array x = random_array(random, ElementType::float32, {2, 3, 4, 5});

@@ -112,6 +112,44 @@ TEST_CASE("convolution") {
   CHECK(run(depthwise, {counting({1, 2, 2}), T({2, 1, 1}, Values{2, 3})}) == Values{2, 4, 9, 12});
 }
 
+TEST_CASE("transposed convolution") {
+  const op::ConvTranspose plain{.strides = {1}, .dilations = {1}, .pads = {0, 0}, .output_padding = {0}};
+  // Each element, times the kernel, is added from its place on.
+  CHECK(run(plain, {counting({1, 1, 2}), T({1, 1, 3}, Values{100, 10, 1})}) == Values{100, 210, 21, 2});
+  op::ConvTranspose apart{.strides = {2}, .dilations = {1}, .pads = {0, 0}, .output_padding = {0}};
+  CHECK(run(apart, {counting({1, 1, 2}), T({1, 1, 3}, Values{100, 10, 1})}) == Values{100, 10, 201, 20, 2});
+  CHECK(run(apart, {counting({1, 1, 2}), T({1, 1, 1}, Values{5}), T({1}, Values{7})}) == Values{12, 7, 17});
+  apart.output_padding = {2};
+  CHECK(run(apart, {counting({1, 1, 2}), T({1, 1, 1}, Values{5}), T({1}, Values{7})}) == Values{12, 7, 17, 7, 7});
+  // Pads cut off the borders.
+  const op::ConvTranspose cut{.strides = {2}, .dilations = {2}, .pads = {1, 2}, .output_padding = {0}};
+  CHECK(run(cut, {counting({1, 1, 3}), T({1, 1, 2}, Values{10, 1})}) == Values{0, 21, 0, 32});
+  // Two channels become three: each kernel row is for one channel of the input.
+  const T kernels({2, 3, 1}, Values{1, 2, 3, 10, 20, 30});
+  CHECK(run(plain, {counting({1, 2, 1}), kernels}) == Values{21, 42, 63});
+  op::ConvTranspose grouped = plain;
+  grouped.groups = 2;
+  CHECK(run(grouped, {counting({1, 2, 1}), kernels}) == Values{1, 2, 3, 20, 40, 60});
+  const op::ConvTranspose image{.strides = {2, 2}, .dilations = {1, 1}, .pads = {0, 0, 0, 0}, .output_padding = {0, 0}};
+  CHECK(run(image, {T({1, 1, 1, 2}, Values{1, 10}), counting({1, 1, 2, 2})}) == Values{1, 2, 10, 20, 3, 4, 30, 40});
+}
+
+TEST_CASE("transposed convolution is the transpose of convolution") {
+  // <conv(x, w), y> = <x, conv_transpose(y, w)>, with as much output padding as the stride has left over.
+  for (const std::int64_t groups : {1, 2}) {
+    const op::Conv conv{.strides = {2, 3}, .dilations = {1, 2}, .pads = {1, 0, 2, 1}, .groups = groups};
+    const op::ConvTranspose back{conv.strides, conv.dilations, conv.pads, {1, 2}, groups};
+    const T x = counting({2, 4, 5, 7}), w = counting({6, 4 / groups, 3, 2});
+    const T there({2, 6, 3, 2}, run(conv, {x, w}));
+    const T y = counting(there.extents);
+    const T again(x.extents, run(back, {y, w}));
+    double left = 0, right = 0;
+    for (std::size_t i = 0; i < y.data.size(); ++i) left += there.data[i] * y.data[i];
+    for (std::size_t i = 0; i < x.data.size(); ++i) right += again.data[i] * x.data[i];
+    CHECK(left == right);
+  }
+}
+
 TEST_CASE("pooling") {
   const T image = counting({1, 1, 4, 4});
   op::MaxPool max{.kernel = {3, 3}, .strides = {2, 2}, .dilations = {1, 1}, .pads = {0, 0, 0, 0}, .ceil = true};

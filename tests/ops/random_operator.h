@@ -86,6 +86,18 @@ class Proposal {
     if (random_.chance(0.5)) return {first, kernel, {kernel[0]}};
     return {first, kernel};
   }
+  Shapes operator()(op::ConvTranspose& op, const Shape& first) {
+    if (first.size() < 3) return {first, first};
+    const std::size_t axes = first.size() - 2;
+    op.groups = random_.chance(0.4) ? random_.between(1, first[1].known().value_or(1) + 1) : 1;
+    const auto windows = small_numbers(axes, 1, 3);
+    slide(op, windows);
+    op.output_padding = small_numbers(axes, 0, 1);
+    Shape kernel{first[1], random_.between(1, 3)};
+    kernel.insert(kernel.end(), windows.begin(), windows.end());
+    if (random_.chance(0.5)) return {first, kernel, {kernel[1] * op.groups}};
+    return {first, kernel};
+  }
   Shapes operator()(op::Transpose& op, const Shape& first) {
     op.permutation.clear();
     for (std::size_t i = 0; i < first.size(); ++i) op.permutation.push_back(static_cast<std::int64_t>(i));

@@ -91,6 +91,41 @@ TEST_CASE("convolution refuses channels, groups and windows that do not fit") {
   accepts(grouped, {{1, 4, 5}, {8, 1, 3}});
 }
 
+TEST_CASE("transposed convolution refuses channels, groups and windows that do not fit") {
+  const op::ConvTranspose good{.strides = {2}, .dilations = {1}, .pads = {0, 0}, .output_padding = {0}};
+  const Shapes shapes{{1, 4, 5}, {4, 6, 3}};
+  accepts(good, shapes);
+  accepts(good, {{N, M, N}, {M, 6, 3}, {6}});
+  refuses(good, {{1, 4}, {4, 6}});
+  refuses(good, {{1, 4, 5}, {4, 6, 3, 3}});
+  refuses(good, {{1, 4, 5}, {6, 4, 3}});
+  refuses(good, {{1, 4, 5}, {4, 6, 0}});
+  refuses(good, {{1, 4, 5}, {4, 6, 3}, {4}});
+  refuses(good, {{1, 4, 5}, {4, 6, 3}, {6, 1}});
+  const auto with = [&](auto change) {
+    op::ConvTranspose conv = good;
+    change(conv);
+    refuses(conv, shapes);
+  };
+  with([](op::ConvTranspose& c) { c.groups = 0; });
+  with([](op::ConvTranspose& c) { c.groups = 3; });
+  with([](op::ConvTranspose& c) { c.groups = huge; });
+  with([](op::ConvTranspose& c) { c.strides = {0}; });
+  with([](op::ConvTranspose& c) { c.strides = {huge}; });
+  with([](op::ConvTranspose& c) { c.strides = {}; });
+  with([](op::ConvTranspose& c) { c.dilations = {-1}; });
+  with([](op::ConvTranspose& c) { c.pads = {0}; });
+  with([](op::ConvTranspose& c) { c.pads = {-1, 0}; });
+  with([](op::ConvTranspose& c) { c.pads = {6, 6}; });
+  with([](op::ConvTranspose& c) { c.output_padding = {}; });
+  with([](op::ConvTranspose& c) { c.output_padding = {-1}; });
+  with([](op::ConvTranspose& c) { c.output_padding = {huge}; });
+  op::ConvTranspose grouped = good;
+  grouped.groups = 2;
+  accepts(grouped, {{1, 4, 5}, {4, 6, 3}, {12}});
+  refuses(grouped, {{1, 4, 5}, {4, 6, 3}, {6}});
+}
+
 TEST_CASE("pooling refuses windows of padding only, and rounding up the unknown") {
   const op::MaxPool good{.kernel = {2}, .strides = {1}, .dilations = {1}, .pads = {1, 1}};
   accepts(good, {{1, 1, N}});

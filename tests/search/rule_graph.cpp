@@ -23,7 +23,8 @@ double work_at_sizes(const Operator& op, const std::vector<Value>& operands) {
   const auto note = [&](const Shape& shape) { elements += static_cast<double>(count(extents_of(shape))); };
   for (const Shape& shape : shapes) note(shape);
   for (const Shape& shape : infer(at_sizes(op), shapes)) note(shape);
-  const bool multiplies = ops::name_of(op) == "conv" || ops::name_of(op) == "matmul";
+  const bool multiplies =
+      ops::name_of(op) == "conv" || ops::name_of(op) == "conv_transpose" || ops::name_of(op) == "matmul";
   return multiplies ? elements * static_cast<double>(count(extents_of(shapes[1]))) : elements * 8;
 }
 

@@ -375,16 +375,16 @@ class ByTheLetter {
     const std::size_t spatial = rank < 2 ? 0 : rank - 2;
     const rules::TermContext terms = context(numbers);
     for (const NamedField& field : fields_of(op)) {
-      const std::size_t length = field.name == "strides" || field.name == "dilations" || field.name == "kernel"
-                                     ? spatial
-                                 : field.name == "pads" ? 2 * spatial
-                                                        : rank;
+      const bool of_windows = field.name == "strides" || field.name == "dilations" || field.name == "output_padding" ||
+                              field.name == "kernel";
+      const std::size_t length = of_windows ? spatial : field.name == "pads" ? 2 * spatial : rank;
       const auto given = std::find_if(pattern.attributes.begin(), pattern.attributes.end(),
                                       [&](const auto& attribute) { return attribute.first == field.name; });
       if (given == pattern.attributes.end()) {
         const bool ones = field.name == "strides" || field.name == "dilations";
-        if (ones || field.name == "pads" || field.name == "before" || field.name == "after")
-          set_field(op, field.name, std::vector<std::int64_t>(length, ones ? 1 : 0));
+        const bool zeros =
+            field.name == "pads" || field.name == "output_padding" || field.name == "before" || field.name == "after";
+        if (ones || zeros) set_field(op, field.name, std::vector<std::int64_t>(length, ones ? 1 : 0));
         continue;
       }
       const rules::TermValue value = evaluate(*given->second, terms, length);

@@ -10,6 +10,8 @@ namespace taso::verifier {
 namespace {
 
 constexpr int deepest = 8;
+/// Of more factors of a divisor, products are not tried.
+constexpr std::size_t most_factors = 5;
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   return a / b - static_cast<std::int64_t>(a % b != 0 && (a < 0) != (b < 0));
@@ -248,12 +250,6 @@ void Facts::solve_equations(const std::vector<rules::Requirement>& hypotheses) {
   assume_inequalities();
   hypotheses_.insert(hypotheses_.begin(), solved.begin(), solved.end());
 }
-
-namespace {
-
-constexpr std::size_t most_factors = 4;  // of a divisor, whose products are tried
-
-}  // namespace
 
 Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denominator,
                            std::span<const Constraint> guards) {

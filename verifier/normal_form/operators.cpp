@@ -124,6 +124,30 @@ class Reader {
     if (node_.operands.size() == 3) result = result + read(2, {index_[1]});
     return result;
   }
+  /// The sum over channels, cells t of the kernel and places l of the input with strides l + dilations t - pads = index.
+  Sum operator()(const op::ConvTranspose&) const {
+    const Polynomial groups = number("groups"), filters = size(1, 1);
+    const auto &strides = dims("strides"), &dilations = dims("dilations"), &pads = dims("pads");
+    Polynomial group, channels = size(1, 0);
+    if (groups != Polynomial(1)) {
+      group = facts().quotient(index_[1], filters);
+      channels = facts().quotient(channels, groups);
+    }
+    Binders binders;
+    const Polynomial channel = group * channels + binders.add(channels, "c");
+    Index input{index_[0], channel}, weight{channel, index_[1] - group * filters};
+    Constraints met;
+    for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+      input.push_back(binders.add(size(0, 2 + axis), "l"));
+      weight.push_back(binders.add(size(1, 2 + axis), "w"));
+      met.push_back(
+          equal(facts().polynomial(strides[axis]) * input.back() + facts().polynomial(dilations[axis]) * weight.back(),
+                index_[2 + axis] + facts().polynomial(pads[axis])));
+    }
+    Sum result = iterated(guarded(read_inside(0, input, met) * read_inside(1, weight, met), met), binders.variables);
+    if (node_.operands.size() == 3) result = result + read(2, {index_[1]});
+    return result;
+  }
   Sum operator()(const op::AveragePool&) const {
     WindowCells cells = window(dims("kernel"));
     const Sum sum =

@@ -32,8 +32,8 @@ struct Kind {
 
 constexpr int any_number = std::numeric_limits<int>::max();
 
-/// The kinds of nodes that rewriting writes, with every attribute that ONNX knows for them. Operators whose form in
-/// ONNX has no attributes say so themselves (ops::OnnxForm).
+/// The kinds of nodes that rewriting writes, with every attribute that ONNX knows for them; but not output_shape, which
+/// readers understand differently. Operators whose form in ONNX has no attributes say so themselves (ops::OnnxForm).
 constexpr Kind table[] = {
     {"AveragePool", 7, 1, "auto_pad:STRING count_include_pad:INT kernel_shape:INTS pads:INTS strides:INTS"},
     {"AveragePool", 10, 1,
@@ -48,6 +48,8 @@ constexpr Kind table[] = {
     {"Concat", 4, any_number, "axis:INT"},
     {"Constant", 1, 0, "value:TENSOR"},
     {"Conv", 1, 3, "auto_pad:STRING dilations:INTS group:INT kernel_shape:INTS pads:INTS strides:INTS"},
+    {"ConvTranspose", 1, 3,
+     "auto_pad:STRING dilations:INTS group:INT kernel_shape:INTS output_padding:INTS pads:INTS strides:INTS"},
     {"Gelu", 20, 1, "approximate:STRING"},
     {"Gemm", 7, 3, "alpha:FLOAT beta:FLOAT transA:INT transB:INT"},
     {"GlobalAveragePool", 1, 1, ""},

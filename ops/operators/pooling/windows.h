@@ -1,4 +1,4 @@
-// Windows that slide over the spatial dimensions of a tensor. Shared by convolution and pooling.
+// Windows that slide over the spatial dimensions of a tensor. Shared by convolution, also transposed, and pooling.
 #pragma once
 
 #include <algorithm>
@@ -31,6 +31,10 @@ struct WindowsOf {
 
   /// How many window positions each dimension of `input` has.
   Shape infer(Fit& fit, std::span<const Dim> input, std::span<const Dim> kernel) const;
+  /// The other way round: the dimensions over which windows slide that have these positions. Several have as many
+  /// positions; `more` is added to the smallest.
+  Shape infer_transposed(Fit& fit, std::span<const Dim> positions, std::span<const Dim> kernel,
+                         const std::vector<Size>& more) const;
 
   /// Calls `visit(Window)` for every position, in row-major order.
   template <class Visit>
@@ -59,6 +63,11 @@ struct WindowsOf {
       visit(Window{position++, taps, padded_cells});
     });
   }
+
+ private:
+  void check_lists(Fit& fit, std::size_t rank) const;
+  /// Checks the attributes along an axis. Returns how much of the input a window spans.
+  Dim check_axis(Fit& fit, std::size_t axis, Dim kernel) const;
 };
 
 using Windows = WindowsOf<std::int64_t>;

@@ -225,6 +225,8 @@ class Pooling {
 SourceLaunch pooling_source(const cost::Call& call, std::int64_t multiprocessors) {
   if (std::holds_alternative<op::LocalResponseNorm>(call.steps.at(0).op))
     return local_response_source(call, multiprocessors);
+  if (std::holds_alternative<op::ConvTranspose>(call.steps.at(0).op))
+    return transposed_convolution_source(call, multiprocessors);
   const Window window = window_of(call.steps.at(0).op);
   if (!is_global(window, call.read.at(0).extents, call.written.at(0).extents))
     return Pooling(call, multiprocessors).launch();

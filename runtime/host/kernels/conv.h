@@ -1,4 +1,4 @@
-// Convolution of any number of spatial dimensions, by matrix products; depthwise planes directly.
+// Convolution of any number of spatial dimensions, also transposed, by matrix products; depthwise planes directly.
 #pragma once
 
 #include <cstdint>
@@ -27,5 +27,9 @@ void convolve(const ConvGeometry& geometry, const T* x, const T* w, const T* bia
 /// The same for one input and one output channel per group and two dimensions.
 template <class T>
 void convolve_planes(const ConvGeometry& geometry, const T* x, const T* w, const T* bias, T* y, unsigned threads);
+
+/// The transposed convolution; w is [groups * in_channels, out_channels, kernel...]. The pads are cut off y.
+template <class T>
+void convolve_transposed(const ConvGeometry& geometry, const T* x, const T* w, const T* bias, T* y, unsigned threads);
 
 }  // namespace taso::runtime::kernels

@@ -84,25 +84,48 @@ bool countable(std::initializer_list<int64_t> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](int64_t n) { return n <= std::numeric_limits<int>::max(); });
 }
 
-template <class T>
-Results fast(const op::Conv& op, const Operands& operands) {
-  const Extents &x = operands.in[0].extents(), &w = operands.in[1].extents();
-  if (x.size() > max_spatial + 2 || count(x) == 0) return std::nullopt;
+/// All but the number of channels.
+template <class Op>
+ConvGeometry conv_geometry(const Op& op, const Operands& operands) {
   ConvGeometry g;
-  g.batch = x[0];
+  g.batch = operands.shapes[0][0];
   g.groups = op.groups;
-  g.in_channels = w[1];
-  g.out_channels = w[0] / op.groups;
-  g.in = from(x, 2);
-  g.kernel = from(w, 2);
+  g.in = from(operands.in[0].extents(), 2);
+  g.kernel = from(operands.in[1].extents(), 2);
   g.out = from(operands.shapes[0], 2);
   g.strides = op.strides;
   g.dilations = op.dilations;
   g.pads.assign(op.pads.begin(), op.pads.begin() + static_cast<std::ptrdiff_t>(g.in.size()));
+  return g;
+}
+
+template <class T>
+Results fast(const op::Conv& op, const Operands& operands) {
+  const Extents &x = operands.in[0].extents(), &w = operands.in[1].extents();
+  if (x.size() > max_spatial + 2 || count(x) == 0) return std::nullopt;
+  ConvGeometry g = conv_geometry(op, operands);
+  g.in_channels = w[1];
+  g.out_channels = w[0] / op.groups;
   if (!countable({count(g.in), count(g.out), count(from(w, 1)), w[0]})) return std::nullopt;
   Array out = operands.result();
   convolve<T>(g, operands.data<T>(0), operands.data<T>(1), operands.data<T>(2), out.mutable_values<T>().data(),
               operands.threads);
+  return one(std::move(out));
+}
+
+template <class T>
+Results fast(const op::ConvTranspose& op, const Operands& operands) {
+  const Extents &x = operands.in[0].extents(), &w = operands.in[1].extents();
+  if (x.size() > max_spatial + 2 || count(x) == 0 || count(w) == 0) return std::nullopt;
+  ConvGeometry g = conv_geometry(op, operands);
+  g.in_channels = w[0] / op.groups;
+  g.out_channels = w[1];
+  if (!countable({count(g.in), count(g.out), count(from(w, 1)), w[0]})) return std::nullopt;
+  // Their products are held in memory. The slow path skips those that pads cut off.
+  if (static_cast<double>(count(g.in)) * static_cast<double>(count(g.kernel)) > 1e8) return std::nullopt;
+  Array out = operands.result();
+  convolve_transposed<T>(g, operands.data<T>(0), operands.data<T>(1), operands.data<T>(2),
+                         out.mutable_values<T>().data(), operands.threads);
   return one(std::move(out));
 }
 

@@ -438,6 +438,7 @@ constexpr std::pair<const char*, RandomCall (*)(Random&)> own_kinds[] = {
     {"rows", random_rows},
     {"pooling", random_pooling},
     {"local response norm", random_local_response},
+    {"transposed convolution", random_transposed_convolution},
     {"copies", random_copy},
     {"direct convolutions", random_direct_convolution},
     {"products on tensor cores", random_tensor_product}};

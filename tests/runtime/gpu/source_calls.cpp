@@ -267,6 +267,42 @@ RandomCall random_local_response(Random& random) {
   return builder.made;
 }
 
+RandomCall random_transposed_convolution(Random& random) {
+  for (;;) {
+    const std::size_t rank = 1 + random.below(3);
+    Builder builder(random, random_type(random, false));
+    op::ConvTranspose conv;
+    conv.groups = random.chance(0.6) ? 1 : random.between(2, 3);
+    conv.pads.resize(2 * rank);
+    Extents x{random.between(1, 2), conv.groups * random.pick(std::vector<std::int64_t>{1, 2, 3, 8, 16})};
+    Extents w{x[1], random.pick(std::vector<std::int64_t>{1, 2, 3, 4, 8, 12, 16})};
+    for (std::size_t i = 0; i < rank; ++i) {
+      x.push_back(random.between(1, rank == 3 ? 4 : 9));
+      w.push_back(random.between(1, 5));
+      conv.strides.push_back(random.between(1, 4));
+      conv.dilations.push_back(random.chance(0.7) ? 1 : random.between(2, 4));
+      conv.output_padding.push_back(random.chance(0.7) ? 0 : random.between(1, 3));
+      for (const std::size_t side : {i, rank + i}) conv.pads[side] = random.chance(0.4) ? 0 : random.between(0, 3);
+    }
+    std::vector<std::uint32_t> operands{builder.read(x), builder.read(w)};
+    if (random.chance(0.5)) operands.push_back(builder.read({w[1] * conv.groups}));
+    if (random.chance(0.6)) {  // in the layout of weights
+      cost::Call::Operand& weight = builder.made.call.read[1];
+      weight.is_weight = true;
+      weight.strides =
+          cost::packed(weight.extents, random.chance(0.5) ? cost::Layout::channels_first : cost::Layout::channels_last);
+    }
+    try {
+      builder.write(builder.step(conv, operands));
+    } catch (const ShapeError&) {
+      continue;  // pads that leave nothing
+    }
+    builder.made.call.kind = cost::Kernel::Kind::pooling;
+    const std::int64_t elements = elements_of(builder.values.back());
+    if (elements > 0 && elements < 20000) return builder.made;
+  }
+}
+
 namespace {
 
 void add_piece(cost::Call& call, std::uint32_t read, std::uint32_t written) {

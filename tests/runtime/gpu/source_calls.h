@@ -17,6 +17,7 @@ RandomCall random_plain_function(Random& random);
 RandomCall random_rows(Random& random);
 RandomCall random_pooling(Random& random);
 RandomCall random_local_response(Random& random);
+RandomCall random_transposed_convolution(Random& random);
 RandomCall random_copy(Random& random);
 RandomCall random_direct_convolution(Random& random);
 /// Convolutions and matmuls that tensor cores can do: NHWC, rows along the depth.

@@ -51,6 +51,10 @@ TEST_CASE("kernels for local response norms compute what they mean") {
   check_kind(random_local_response, pooling_source);
 }
 
+TEST_CASE("kernels for transposed convolutions compute what they mean") {
+  check_kind(random_transposed_convolution, pooling_source);
+}
+
 TEST_CASE("kernels for copies compute what they mean") { check_kind(random_copy, copy_source); }
 
 TEST_CASE("kernels for direct convolutions compute what they mean") {
@@ -103,6 +107,8 @@ TEST_CASE("kernels use 64-bit indices where necessary") {
       rows_source(call(op::ReduceMean{{0}, true}, {{many, 16}}, {1, 16})),
       pooling_source(call(op::MaxPool{{2}, one, one, none}, {{1, many, 9}}, {1, many, 8})),
       pooling_source(call(op::LocalResponseNorm{.size = 3}, {{1, 8, many}}, {1, 8, many})),
+      pooling_source(
+          call(op::ConvTranspose{{2}, one, none, {0}, 1}, {{many / 64, 8, 9}, {8, 8, 2}}, {many / 64, 8, 18})),
       copy_source(turned),
       copy_source(call(op::Pad{{0, 1}, {0, 0}}, {{3, many}}, {3, many + 1})),
       direct_convolution_source(

@@ -71,6 +71,7 @@ std::vector<Array> random_operands(Random& random, const Shapes& shapes, Element
 bool is_elementwise(const Operator& op) {
   static const std::set<std::string_view> others{"matmul",
                                                  "conv",
+                                                 "conv_transpose",
                                                  "transpose",
                                                  "average_pool",
                                                  "max_pool",

@@ -163,6 +163,25 @@ TEST_CASE("convolutions", "[kernels]") {
   });
 }
 
+TEST_CASE("transposed convolutions", "[kernels]") {
+  try_cases(3, 400, [](Cases& c) {
+    const auto spatial = static_cast<std::size_t>(c.pick(1, 3));
+    const op::Conv windows = random_conv(c, spatial);
+    op::ConvTranspose conv{windows.strides, windows.dilations, windows.pads, {}, c.once_in(2) ? 1 : c.pick(1, 4)};
+    for (std::size_t d = 0; d < spatial; ++d) conv.output_padding.push_back(c.once_in(2) ? 0 : c.pick(0, 3));
+    const int64_t out = c.once_in(4) ? c.pick(20, 70) : c.pick(1, 4);  // several tasks for each image
+    Extents x{c.pick(1, 2), c.pick(1, 4) * conv.groups}, w{x[1], out};
+    for (std::size_t d = 0; d < spatial; ++d) {
+      x.push_back(c.extent(spatial == 3 ? 4 : 8));
+      w.push_back(c.once_in(3) ? 1 : c.pick(1, 4));
+    }
+    const ElementType type = c.floating();
+    std::vector<Array> operands{c.array(type, x), c.array(type, w)};
+    if (c.once_in(2)) operands.push_back(c.array(type, {out * conv.groups}));
+    return agree(conv, operands);
+  });
+}
+
 TEST_CASE("depthwise kernels of three by three", "[kernels]") {
   try_cases(2, 200, [](Cases& c) {
     op::Conv conv = random_conv(c, 2);
