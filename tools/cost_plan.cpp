@@ -72,6 +72,9 @@ void print_plan(const std::string& path, const Settings& settings) {
              static_cast<double>(laid.cost) * 1e-9, view.nodes(), laid.launches(),
              static_cast<double>(laid.arena_bytes) * 1e-6,
              laid.layout == cost::Layout::channels_last ? "last" : "first", counts);
+  if (const cost::Corrections corrections = cost::corrections_of(view, laid); !corrections.steps.empty())
+    fmt::print("  corrections: {} kernels, {:.3f} ms\n", corrections.steps.size(),
+               static_cast<double>(corrections.cost) * 1e-9);
   std::map<std::string, std::size_t> on_host;
   for (const cost::Plan::Step& step : laid.steps)
     if (!cost::can_be_called(view, step.kernel)) ++on_host[view.opaque(step.kernel.main)->kind];

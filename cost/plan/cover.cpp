@@ -1,7 +1,6 @@
 #include "cost/plan/cover.h"
 
 #include <algorithm>
-#include <map>
 
 #include "cost/plan/movement.h"
 #include "ops/core/error.h"
@@ -40,12 +39,14 @@ PlanNode chain_of_slices(const GraphView& view, PlanValue value) {
   return root;
 }
 
-/// Counts, for each value, the slices in the chain that lie where they lie in the value.
+/// The slices of a value in a chain that lie where they lie in the value.
 struct Kept {
+  PlanValue value = no_plan_value;
   std::size_t slices = 0;
-  std::int64_t length = 0, first = 0;  ///< together, and where the first begins
+  std::int64_t length = 0;  ///< together
 };
-void add_kept(const GraphView& view, PlanNode concat, std::int64_t& begin, std::map<PlanValue, Kept>& kept) {
+/// Appends in the order of the chain.
+void add_kept(const GraphView& view, PlanNode concat, std::int64_t& begin, std::vector<Kept>& kept) {
   const std::int64_t axis = axis_of_concat(view, concat);
   for (std::size_t i = 0; i < view.operands(concat); ++i) {
     const PlanValue value = view.operand(concat, i);
@@ -57,29 +58,28 @@ void add_kept(const GraphView& view, PlanNode concat, std::int64_t& begin, std::
     const std::int64_t length = (*view.extents(value))[static_cast<std::size_t>(axis)];
     if (chain_of_slice(view, producer) != no_plan_node &&
         std::get<op::Slice>(*view.op(producer)).begin.known() == begin) {
-      Kept& found = kept[view.operand(producer, 0)];
-      if (found.slices++ == 0) found.first = begin;
-      found.length += length;
+      const PlanValue whole = view.operand(producer, 0);
+      auto found = std::find_if(kept.begin(), kept.end(), [&](const Kept& one) { return one.value == whole; });
+      if (found == kept.end()) found = kept.insert(kept.end(), Kept{whole});
+      ++found->slices;
+      found->length += length;
     }
     begin += length;
   }
 }
 
 PlanValue find_corrected(const GraphView& view, PlanNode root) {
-  std::map<PlanValue, Kept> kept;
+  std::vector<Kept> kept;
   std::int64_t begin = 0;
   add_kept(view, root, begin, kept);
   const PlanValue whole = view.result(root, 0);
-  PlanValue best = no_plan_value;
-  for (const auto& [value, found] : kept) {
-    if (view.element(value) != view.element(whole) || *view.extents(value) != *view.extents(whole)) continue;
-    if (found.slices != view.users(value) || chain_of_slices(view, value) != root) continue;
-    const auto is_better = [](const Kept& a, const Kept& b) {
-      return a.length != b.length ? a.length > b.length : a.first < b.first;
-    };
-    if (best == no_plan_value || is_better(found, kept[best])) best = value;
+  Kept best;
+  for (const Kept& one : kept) {
+    if (view.element(one.value) != view.element(whole) || *view.extents(one.value) != *view.extents(whole)) continue;
+    if (one.slices != view.users(one.value) || chain_of_slices(view, one.value) != root) continue;
+    if (best.value == no_plan_value || one.length > best.length) best = one;
   }
-  return best;
+  return best.value;
 }
 
 /// The value that a kernel computes, of which the given one is the same bytes in another shape. `no_plan_value` if the

@@ -3,8 +3,9 @@
 //
 //   concat(concat(top, slice[begin=1, end=55](m)), bottom)     the border of m is corrected
 //
-// Such a value is computed in the memory of the chain's result, where its slices already lie: only the corrections are
-// written over it. They are computed in place after the value, or copied by the kernel of the chain.
+// Such a value is computed in the memory of the chain's result, where its slices already lie. The kernel of the chain
+// copies only the corrections, over the value. They are not computed in place: there they would have to wait for the
+// value, while beside it they can run concurrently.
 #pragma once
 
 #include <span>

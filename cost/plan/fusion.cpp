@@ -404,7 +404,8 @@ void Fusion::add_chain(PlanNode node, Affected& nodes) const {
     const PlanValue result = view_.result(member, 0);
     for (std::size_t i = 0; i < view_.users(result); ++i) {
       const PlanNode user = view_.user(result, i);
-      if (is_role(view_, user, Role::transpose)) nodes.add(user);
+      // A matmul may write in the order of the transpose, and a reduction may absorb the chain, or not.
+      if (is_role(view_, user, Role::transpose) || is_role(view_, user, Role::rows)) nodes.add(user);
       if (!is_element_wise(user)) continue;
       const Segment& last = last_segment(user);
       // The kernel that uses it more than once may join it, or not.

@@ -445,12 +445,10 @@ bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand) {
   if (layout_of(view, value) != layout_of(view, whole) && !is_layout_free(*view.extents(whole))) return false;
   // The result of an inner concat of a chain has no place of its own; its operands decide for themselves.
   if (joined(view, producer) == concat) return true;
-  // Corrections are the last to be written. Nothing else may read what they overwrite; and a correction itself has to
-  // wait, so no other node may need it, or another result of its kernel, earlier.
-  const bool is_correction = corrected_value(view, root) != no_plan_value;
-  if ((is_correction || is_overwritten(view, whole)) && !only_use(view, value)) return false;
-  if (is_correction && (role_of(view, producer) == Role::concat || role_of(view, producer) == Role::split))
-    return false;
+  // A correction is copied at the end: in place it would have to wait for the corrected value. Nothing else may read
+  // what corrections overwrite.
+  if (corrected_value(view, root) != no_plan_value) return false;
+  if (is_overwritten(view, whole) && !only_use(view, value)) return false;
   const Extents& extents = *view.extents(value);
   const Strides strides = strides_in_memory(view, view.result(concat, 0));
   if (is_packed(extents, strides, layout_of(view, value))) return true;

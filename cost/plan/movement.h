@@ -81,8 +81,8 @@ bool can_write_transposed(const GraphView& view, PlanNode transpose);
 /// Whether an operand of a concat is computed directly in its place in the result. The place must be dense, or have
 /// gaps between examples only, or be a part of the channels in NHWC as above; a kernel must compute the operand, no
 /// other concat may claim it, and it may not be an output itself. Other nodes may read it there, if they can, and if no
-/// correction is written over it (cover.h). The result may itself lie in another concat's result. A correction in place
-/// must be computed after the corrected value; parts of the corrected value itself are in place too.
+/// correction is written over it. The result may itself lie in another concat's result. If the concat corrects a value
+/// (cover.h), the slices of this value are in place, and nothing else is.
 bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand);
 /// The concat in whose result a value is computed; `no_plan_node` if there is none.
 PlanNode concat_in_place(const GraphView& view, PlanValue value);

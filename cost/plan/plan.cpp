@@ -96,35 +96,16 @@ class Planner {
     }
   }
 
-  /// The chain of concats that a step writes a correction for, in place, over the corrected value.
-  PlanNode corrects(const Plan::Step& step) const {
-    const std::vector<PlanValue>& written = step.kernel.written;
-    for (const PlanValue value : written) {
-      const PlanNode concat = concat_in_place(view_, value);
-      if (concat == no_plan_node) continue;
-      const PlanNode root = root_of_concats(view_, concat);
-      if (corrected_value(view_, root) == no_plan_value) continue;
-      check(written.size() == 1, "a correction in place is computed by itself");
-      return root;
-    }
-    return no_plan_node;
-  }
-
   /// Sorts the steps by the position of their last node: nothing else needs the values inside a kernel. Splits are the
-  /// exception: their results are needed earlier, and they need only the operand of their root. Corrections in place
-  /// are another: they wait until the corrected value is complete, and run last before the chain that needs them.
-  /// Conversions run as soon as their value exists.
+  /// exception: their results are needed earlier, and they need only the operand of their root. Conversions run as soon
+  /// as their value exists.
   void order_steps() {
     std::vector<std::size_t> done(view_.nodes());  // when a node is done; inputs are done before the first step
     for (std::uint32_t i = 0; i < view_.nodes(); ++i) done[i] = view_.is_free(PlanNode{i}) ? 0 : i + 1;
     for (const Plan::Step& step : plan_.steps) {
       if (is_conversion(step.kernel)) continue;
       const bool splits = role_of(view_, step.kernel.main) == Role::split;
-      const PlanNode corrected = corrects(step);
-      const std::size_t at = place(corrected != no_plan_node ? corrected
-                                   : splits                  ? step.kernel.main
-                                                             : step.kernel.nodes.back()) +
-                             1;
+      const std::size_t at = place(splits ? step.kernel.main : step.kernel.nodes.back()) + 1;
       for (const PlanNode node : step.kernel.nodes) done[place(node)] = at;
     }
     const auto key = [&](const Plan::Step& step) {

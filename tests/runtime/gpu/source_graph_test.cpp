@@ -6,6 +6,7 @@
 #include "ops/core/error.h"
 #include "runtime/gpu/kernels/source.h"
 #include "tests/catch.h"
+#include "tests/cost/corrected_graph.h"
 #include "tests/cost/random_plan_graph.h"
 #include "tests/ops/random_graph.h"
 #include "tests/runtime/gpu/source_check.h"
@@ -60,6 +61,8 @@ TEST_CASE("kernels for the calls of random plans compute what they mean") {
     options.most_elements = 2000;
     calls.take(RandomGraph(seed, options).make(), seed % 4 == 0 ? cost::Precision::bf16 : cost::Precision::fp32);
   }
+  for (const std::int64_t batch : {1, 2})
+    calls.take(corrected_graph(batch, Corrected::both_axes), cost::Precision::fp32);
   CHECK(calls.calls().size() > 40);
   check_kernels(calls.calls());
 }
