@@ -383,4 +383,17 @@ class Changes {
 
 std::vector<ChangedCorrection> changed_corrections(const rules::Rule& rule) { return Changes(rule).all(); }
 
+rules::Rule at_large_sizes(rules::Rule rule) {
+  const auto axis = static_cast<std::size_t>(attribute(*rule.target[0], "axis")->integer);
+  const std::vector<TermPtr> pads = attribute(*rule.source[0], "pads")->operands;
+  const TermPtr before = pads[axis - 2], after = pads[pads.size() / 2 + axis - 2];
+  const auto add = [&](const TermPtr& low, const TermPtr& high) {
+    rule.conditions.push_back({rules::Condition::Relation::at_most, low, high, {}});
+  };
+  add(plus(rules::call_term("*", {rules::integer_term(4), plus(before, after)}), 12), dim("x", axis));
+  for (const TermPtr& pad : {before, after})
+    if (pad->kind != rules::Term::Kind::integer) add(rules::integer_term(2), pad);
+  return rule;
+}
+
 }  // namespace taso::test

@@ -18,4 +18,8 @@ struct ChangedCorrection {
 /// slices of its input. Deterministic; no two are equal, and none is the rule itself.
 std::vector<ChangedCorrection> changed_corrections(const rules::Rule& rule);
 
+/// The rule for large sizes and pads only. A change of its target seldom asks for an element that does not exist, so
+/// that the numbers decide, not the shapes.
+rules::Rule at_large_sizes(rules::Rule rule);
+
 }  // namespace taso::test
