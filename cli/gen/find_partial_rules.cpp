@@ -39,6 +39,9 @@ struct PartialFindings {
   std::size_t asked = 0, timed_out = 0;
   double seconds = 0;
   bool interrupted = false;
+
+  bool passed() const { return report.complete && disagreement.empty(); }
+  const char* word() const { return passed() ? "PASSED" : interrupted ? "INTERRUPTED" : "FAILED"; }
 };
 
 /// What was searched, so that it can be searched again.
@@ -109,7 +112,9 @@ std::string table_of(const PartialFindings& findings) {
 
 std::string report_of(const PartialFindings& findings, const GenSettings& settings) {
   const PartialReport& report = findings.report;
-  nlohmann::ordered_json json{{"complete", report.complete},
+  nlohmann::ordered_json json{{"schema_version", 1},
+                              {"verdict", findings.word()},
+                              {"complete", report.complete},
                               {"least_share", settings.least_share},
                               {"properties", findings.properties_hash},
                               {"stated", report.everywhere + report.partly},
@@ -125,6 +130,7 @@ std::string report_of(const PartialFindings& findings, const GenSettings& settin
                                  {"in_place", one.counts.agreeing},
                                  {"by_chance", one.counts.by_chance},
                                  {"distinct", one.counts.distinct}});
+  json["kinds"] = report.kinds;
   json["rules"] = nlohmann::ordered_json::array();
   for (const generator::PartialRule& one : report.rules)
     json["rules"].push_back({{"name", one.rule.name}, {"kind", one.kind}, {"share", one.share}});
@@ -197,7 +203,7 @@ ExitCode find_partial_rules(const GenSettings& settings, Console& console) {
   PartialFindings findings;
   run(findings, settings, console);
   findings.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  const bool passed = findings.report.complete && findings.disagreement.empty();
+  const bool passed = findings.passed();
   if (passed) {
     check_kinds(findings.report, settings);
     write_file(settings.output, rule_file_of(findings, settings));
@@ -211,7 +217,7 @@ ExitCode find_partial_rules(const GenSettings& settings, Console& console) {
   if (passed) console.say(Level::result, fmt::format("written: {}", on_one_line(settings.output.string())));
   if (!findings.disagreement.empty())
     console.say(Level::error, on_lines("two provers disagree, which is a bug in taso\n" + findings.disagreement));
-  console.verdict(passed, passed ? "PASSED" : findings.interrupted ? "INTERRUPTED" : "FAILED");
+  console.verdict(passed, findings.word());
   if (!findings.disagreement.empty()) return ExitCode::bug;
   return findings.interrupted ? ExitCode::interrupted : ExitCode::done;
 }

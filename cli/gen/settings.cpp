@@ -127,6 +127,7 @@ void resolve_partial(const Raw& raw, GenSettings& settings) {
   std::istringstream kinds(raw.kinds);
   for (std::string kind; std::getline(kinds, kind, ',');)
     if (!kind.empty()) settings.kinds.push_back(kind);
+  if (!raw.kinds.empty() && settings.kinds.empty()) throw UsageError("--kinds names no kind");
   // The normal form is the prover of these rules; they are few.
   settings.proving.normal_form = true;
   if (raw.time_limit.empty()) settings.proving.time_limit = limit_of_many;

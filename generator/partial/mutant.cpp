@@ -87,6 +87,12 @@ Size inner_groups(const Recipe& recipe, const Size& groups) {
   return recipe.filters == Recipe::Filters::paired ? groups / 2 : groups;
 }
 
+/// Whether a product exists at the sample: what fits at one may not fit at another.
+bool can_multiply(const Expression& x, const Expression& y) {
+  return x.shape.back().value() == y.shape[y.rank() - 2].value() &&
+         (x.rank() < 3 || y.rank() < 3 || x.shape[0].value() == y.shape[0].value());
+}
+
 /// x with what the recipe puts around it, or its windows as channels. The last axis comes first, so that the taps of
 /// the first are outermost, as in a kernel.
 Expression prepared_operand(const Recipe& recipe, const WrittenSource& operands, const Lift& lift,
@@ -115,6 +121,7 @@ std::optional<Expression> written(const Recipe& recipe, const Source& source, co
     weights = rearranged(writer, prepared_filters(recipe, operands, lift, writer), recipe.w, lift, operands.factors);
   if (!weights) return std::nullopt;
   if (source.operation == Source::Operation::product) {
+    if (!can_multiply(*operand, *weights)) return std::nullopt;
     const Expression product = writer.multiplied(*operand, *weights);
     return recipe.sums ? writer.summed(product, 0) : rearranged(writer, product, recipe.result, lift, operands.factors);
   }
@@ -368,9 +375,7 @@ class Trial {
   void try_recipe(Recipe recipe) {
     if (is_product()) {
       const std::optional<Expression> x = operand(recipe), w = weights(recipe);
-      const Data &a = *x->data, &b = *w->data;
-      if (a.extents.back() != b.extents[b.rank() - 2]) return;
-      if (a.rank() == 3 && b.rank() == 3 && a.extents[0] != b.extents[0]) return;
+      if (!can_multiply(*x, *w)) return;
       const Expression inner = writer_.multiplied(*x, *w);
       ++counts_.tried;
       if (recipe.sums)

@@ -73,10 +73,12 @@ Size operator/(const Size& a, const Size& b) {
     Size::Exponents negative;
     for (const auto& [name, exponent] : exponents) negative[name] = -exponent;
     inverse.terms_[negative] = {coefficient.denominator, coefficient.numerator};
+    inverse.conditions_ = b.conditions_;
     quotient = a * inverse;
   } else {
     quotient = Size::term(fmt::format("{} / {}", a.text(true), b.text(true)), 0);
     quotient.conditions_ = a.conditions_;
+    quotient.conditions_.insert(b.conditions_.begin(), b.conditions_.end());
     quotient.conditions_.insert(fmt::format("divides({}, {})", b.text(), a.text()));
   }
   quotient.value_ = is_exact ? a.value_ / b.value_ : 0;
