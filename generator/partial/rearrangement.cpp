@@ -1,6 +1,7 @@
 #include "generator/partial/rearrangement.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace taso::generator {
@@ -174,22 +175,21 @@ std::vector<Rearrangement> all_rearrangements(std::size_t from, std::size_t to) 
   std::vector<Rearrangement> all;
   const auto add = [&](const Rearrangement& base, const std::vector<Part>& parts) {
     if (parts.size() < to) return;
-    // The bounds between groups are chosen among the gaps between parts.
-    std::vector<char> is_bound(parts.size() - 1, 0);
-    std::fill(is_bound.begin(), is_bound.begin() + static_cast<std::ptrdiff_t>(to - 1), 1);
     std::vector<std::size_t> order(parts.size());
-    do {
+    // The bounds between groups are chosen among the gaps between parts.
+    for (std::size_t bounds = 0; bounds < std::size_t{1} << (parts.size() - 1); ++bounds) {
+      if (static_cast<std::size_t>(std::popcount(bounds)) != to - 1) continue;
       std::iota(order.begin(), order.end(), 0);
       do {
         Rearrangement one = base;
         one.groups.emplace_back();
         for (std::size_t i = 0; i < order.size(); ++i) {
-          if (i > 0 && is_bound[i - 1] != 0) one.groups.emplace_back();
+          if (i > 0 && (bounds >> (i - 1) & 1) != 0) one.groups.emplace_back();
           one.groups.back().push_back(parts[order[i]]);
         }
         if (from != to || one.moved() <= 1) all.push_back(std::move(one));
       } while (std::next_permutation(order.begin(), order.end()));
-    } while (std::prev_permutation(is_bound.begin(), is_bound.end()));
+    }
   };
   std::vector<Part> whole;
   for (std::size_t axis = 0; axis < from; ++axis) whole.push_back({axis, Piece::whole});

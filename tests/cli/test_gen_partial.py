@@ -74,6 +74,11 @@ def test_the_rules_are_proved_again(written, taso_verify):
     assert done.code == 0 and "6 rules: 6 proved" in done.err, done
 
 
+def test_the_examples_are_proved(taso_verify, source_folder):
+    done = run(taso_verify, source_folder / "examples" / "corrected.rules", "--no-cache")
+    assert done.code == 0 and "2 rules: 2 proved" in done.err, done
+
+
 def test_a_wrong_region_is_refused(written, taso_verify, tmp_path):
     """The program's part is one longer, and the correction begins one later: all shapes still fit."""
     text = (written / "x.rules").read_text()
