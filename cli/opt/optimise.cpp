@@ -101,7 +101,8 @@ void check_places_first(const OptSettings& options, bool is_certified) {
 /// Reads the rules and proves those that are not known to be proved. `failures` lists rules that could not be proved.
 SearchRules rules_for(const OptSettings& options, Console& console) {
   if (options.budget == 0) return {};
-  const RuleSet set = read_rule_set(options.rule_files, options.disabled_rules, options.extra_rules, options.has_partial_rules);
+  const RuleSet set =
+      read_rule_set(options.rule_files, options.disabled_rules, options.extra_rules, options.has_partial_rules);
   for (std::size_t i = 0; i + set.extra < set.files.size() && options.rule_files.empty(); ++i)
     if (!set.proved[i])
       console.warning(

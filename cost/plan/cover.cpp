@@ -176,7 +176,8 @@ bool may_be_kept(const GraphView& view, PlanValue value) {
   if (!has_role(view, producer, Role::slice)) return false;
   for (std::size_t i = 0; i < view.users(value); ++i) {
     const PlanNode user = view.user(value, i);
-    if (has_role(view, user, Role::concat) && axis_of_concat(view, user) == std::get<op::Slice>(*view.op(producer)).axis)
+    if (has_role(view, user, Role::concat) &&
+        axis_of_concat(view, user) == std::get<op::Slice>(*view.op(producer)).axis)
       return true;
   }
   return false;

@@ -487,8 +487,8 @@ void Fusion::affected(PlanNode changed, Affected& nodes) const {
 }
 
 /// True if no kernel could fuse that many users with the producer, and the users do not affect one another. They do
-/// where they decide how the value lies: as a view, in the place of a concat, or corrected by one. A concat that the change adds is
-/// handled when it exists.
+/// where they decide how the value lies: as a view, in the place of a concat, or corrected by one. A concat that the
+/// change adds is handled when it exists.
 bool Fusion::has_users_enough(PlanValue value, std::size_t changes) const {
   const std::size_t users = view_.users(value);
   if (users <= longest_branching_epilogue || users - longest_branching_epilogue <= changes) return false;

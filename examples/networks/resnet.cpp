@@ -1,7 +1,7 @@
 // ResNet-18 and ResNet-50: He and others, Deep Residual Learning for Image Recognition, 2015. ResNeXt-50 32x4d: Xie and
-// others, Aggregated Residual Transformations for Deep Neural Networks, 2016. ResNet3D-18: Tran and others, A Closer Look
-// at Spatiotemporal Convolutions for Action Recognition, 2017 ("R3D"; r3d_18). All as in torchvision, where the 3x3
-// convolution of a bottleneck has the stride ("v1.5"), not the 1x1 before it.
+// others, Aggregated Residual Transformations for Deep Neural Networks, 2016. ResNet3D-18: Tran and others, A Closer
+// Look at Spatiotemporal Convolutions for Action Recognition, 2017 ("R3D"; r3d_18). All as in torchvision, where the
+// 3x3 convolution of a bottleneck has the stride ("v1.5"), not the 1x1 before it.
 #include "examples/networks/resnet.h"
 
 #include <fmt/format.h>

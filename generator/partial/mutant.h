@@ -15,7 +15,7 @@ namespace taso::generator {
 /// A program: operands are padded and rearranged, an operator of the same kind is applied, its result is rearranged.
 struct Recipe {
   enum class Border { none, own, own_and_one };  ///< zeros around x: none, the operator's padding, one more behind
-  /// The filters: as they are; with one more tap, which is zero; of two groups as one, with zeros; of all groups as one.
+  /// The filters: as they are; with one more tap, which is zero; of two groups, or of all, as one with zeros.
   enum class Filters { own, one_before, one_behind, paired, dense };
   enum class Pads { none, own, divided };  ///< of the inner operator; divided by the factor
   Border border = Border::none;

@@ -17,8 +17,8 @@ inline Value widened(Pool& pool, const Value& value, const Shape& shape) {
   return pool.apply(op::Pad{std::vector<std::int64_t>(shape.size(), 0), after}, {value});
 }
 
-/// A value that is corrected along one axis or several, one after the other: slices of it in their own places, and parts
-/// of others between them. Now and then something is not as it must be for the value to be computed in place.
+/// A value that is corrected along one axis or several, one after the other: slices of it in their own places, and
+/// parts of others between them. Now and then something is not as it must be for the value to be computed in place.
 template <class Some>
 Value corrected(Pool& pool, Random& random, Value value, const Value& column, const Some& some,
                 std::vector<Value>& values) {

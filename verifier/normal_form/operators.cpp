@@ -124,7 +124,7 @@ class Reader {
     if (node_.operands.size() == 3) result = result + read(2, {index_[1]});
     return result;
   }
-  /// The sum over channels, cells t of the kernel and places l of the input with strides l + dilations t - pads = index.
+  /// The sum over channels, cells t of the kernel and places l of the input: strides l + dilations t - pads = index.
   Sum operator()(const op::ConvTranspose&) const {
     const Polynomial groups = number("groups"), filters = size(1, 1);
     const auto &strides = dims("strides"), &dilations = dims("dilations"), &pads = dims("pads");

@@ -27,8 +27,8 @@ inline constexpr std::int64_t usual_multiprocessors = 132;
 SourceLaunch element_wise_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// A reduction, softmax or layer norm, fused with the element-wise steps before and after it.
 SourceLaunch rows_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
-/// Average or maximum over windows, with any number of spatial dimensions, in either layout; or a local response norm or
-/// a transposed convolution.
+/// Average or maximum over windows, with any number of spatial dimensions, in either layout; or a local response norm
+/// or a transposed convolution.
 SourceLaunch pooling_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// Divides each element by a power of the sum of squares of the channels around it, in either layout.
 SourceLaunch local_response_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
