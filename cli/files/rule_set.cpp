@@ -49,15 +49,22 @@ void leave_out(std::vector<GivenRule>& rules, const std::vector<std::string>& di
   std::erase_if(rules, [&](const GivenRule& one) { return unwanted.contains(one.rule.name); });
 }
 
-/// Steps of a certificate name their rule, so an added rule must not reuse a name.
-void check_names(const RuleSet& set, std::size_t usual) {
+/// Steps of a certificate name their rule, so an added rule must not reuse a name. One that says the same is left out.
+void check_names(RuleSet& set, std::size_t usual) {
   std::unordered_map<std::string_view, const GivenRule*> known;
+  std::set<const GivenRule*> repeated;
   for (const GivenRule& one : set.rules) {
     const auto [other, is_new] = known.emplace(one.rule.name, &one);
-    if (!is_new && one.file >= usual)
+    if (is_new || one.file < usual) continue;
+    if (other->second->file >= usual || !one.rule.same_statement(other->second->rule))
       throw InputError(fmt::format("{}: rule '{}' already exists in {}", place_of(one, set.files), one.rule.name,
                                    place_of(*other->second, set.files)));
+    repeated.insert(&one);
   }
+  std::vector<GivenRule> kept;
+  for (GivenRule& one : set.rules)
+    if (!repeated.contains(&one)) kept.push_back(std::move(one));
+  set.rules = std::move(kept);
 }
 
 /// Stores the recorded classes of the rules of one file; ignores them if the number does not match.

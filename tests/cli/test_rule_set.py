@@ -225,3 +225,7 @@ def test_an_extra_rule_is_proved_and_has_a_name_of_its_own(data, model, taso_ver
     extra.write_text(f"taso rules 1\n\nrule {name}\n  relu(relu(x)) => relu(x)\n")
     done = data.run(model, "-o", tmp_path / "out.onnx", "--extra-rules", extra)
     assert done.code == 3 and f"rule '{name}' already exists in " in done.err, done
+    # The same rules again say nothing new.
+    extra.write_bytes((data.rules / "networks.rules").read_bytes())
+    done = data.run(model, "-o", tmp_path / "out.onnx", "--extra-rules", extra)
+    assert done.code == 0, done
