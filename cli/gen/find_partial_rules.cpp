@@ -47,8 +47,8 @@ struct PartialFindings {
 /// What was searched, so that it can be searched again.
 rules::CommentBlock header_of(const PartialFindings& findings, const GenSettings& settings) {
   std::string text = fmt::format(
-      "Programs that compute at least {} of an operator's output, with the rest corrected by the operator itself; "
-      "found by taso-gen --partial, proved with the properties {}.",
+      "Programs that replace an operator and are right on at least {} of its output; where one is wrong, the operator "
+      "itself is applied. Found by taso-gen --partial, proved with the properties {}.",
       settings.least_share, findings.properties_hash);
   if (!settings.kinds.empty()) text += fmt::format(" Kinds: {}.", fmt::join(settings.kinds, ", "));
   return {wrapped_comment(text)};

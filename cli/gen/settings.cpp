@@ -24,6 +24,8 @@ constexpr std::size_t most_operators = 8;
 // The step limit is the one that counts: the clock of a busy machine must not decide what is found. But with five
 // operators so many candidates stay open that two minutes for each would take too long.
 constexpr double limit_of_few = 120, limit_of_many = 10;
+// What is written must be proved again on slower machines, in the usual 10 s.
+constexpr double limit_of_partial = 2;
 
 /// The options as text. CLI11 only splits the command line; resolve() interprets the values.
 struct Raw {
@@ -62,8 +64,8 @@ void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
   one("--properties", raw.properties, "Operator properties, instead of the shipped ones", "FILE", proving);
   one("--time-limit", raw.time_limit,
       fmt::format("Time limit for one proof in seconds, besides its step limit; 0: none (default {:g}, {:g} above four "
-                  "operators)",
-                  limit_of_few, limit_of_many),
+                  "operators, {:g} with --partial)",
+                  limit_of_few, limit_of_many, limit_of_partial),
       "S", proving);
 
   const std::string choosing = "Selection";
@@ -130,7 +132,7 @@ void resolve_partial(const Raw& raw, GenSettings& settings) {
   if (!raw.kinds.empty() && settings.kinds.empty()) throw UsageError("--kinds names no kind");
   // The normal form is the prover of these rules; they are few.
   settings.proving.normal_form = true;
-  if (raw.time_limit.empty()) settings.proving.time_limit = limit_of_many;
+  if (raw.time_limit.empty()) settings.proving.time_limit = limit_of_partial;
 }
 
 void resolve(const Raw& raw, GenSettings& settings) {

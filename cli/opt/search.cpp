@@ -178,17 +178,25 @@ std::function<search::RunTime(const Graph&, cost::Layout)> time_of_run(const Gra
   };
 }
 
-/// Which programs of partly right rules were used, and where they are right without correction.
-std::string corrected_parts(const SearchRules& rules, const SearchSummary& summary) {
-  std::string text;
+/// What the applied rules say of themselves, such as where a corrected program is right by itself.
+std::string what_was_applied(const SearchRules& rules, const SearchSummary& summary) {
+  std::string text = "applied rules:";
   for (const SearchSummary::Applied& one : summary.applied) {
     const auto rule = std::find_if(rules.rules.begin(), rules.rules.end(),
                                    [&](const rules::Rule& known) { return known.name == one.rule; });
-    if (rule == rules.rules.end() || rule->comments.empty() || !rule->comments.front().starts_with("Right ")) continue;
-    text += fmt::format("{}{}, {} time{}: {}", text.empty() ? "corrected programs:\n  " : "\n  ", one.rule, one.count,
-                        one.count == 1 ? "" : "s", fmt::join(rule->comments, " "));
+    text += fmt::format("\n  {}, {} time{}", one.rule, one.count, one.count == 1 ? "" : "s");
+    if (rule != rules.rules.end() && !rule->comments.empty())
+      text += fmt::format(": {}", fmt::join(rule->comments, " "));
   }
   return text;
+}
+
+/// How much of the predicted time corrects partly right programs; empty if nothing does.
+std::string share_of_corrections(const cost::WholeGraph& view, const cost::Plan& plan) {
+  const cost::Corrections corrections = cost::corrections_of(view, plan);
+  if (corrections.steps.empty() || plan.cost == 0) return "";
+  return fmt::format("corrections: {} of {} kernels, {:.1f} % of their time", corrections.steps.size(),
+                     plan.steps.size(), 100 * static_cast<double>(corrections.cost) / static_cast<double>(plan.cost));
 }
 
 }  // namespace
@@ -270,8 +278,7 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
                         cost::in_units(options.objective, found.run_after.concurrent)};
   count_applied(found.steps, summary);
   if (found.steps.empty()) return summary;
-  if (const std::string parts = corrected_parts(rules, summary); !parts.empty())
-    console.say(options.explain ? Console::Level::result : Console::Level::detail, parts);
+  console.say(options.explain ? Console::Level::result : Console::Level::detail, what_was_applied(rules, summary));
   summary.steps = found.steps;
   summary.names = names_of(imported, found.steps);
   if (found.cost_after > found.cost_before) {  // a certificate must not contain steps that make the graph slower
@@ -286,8 +293,11 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
     onnx::export_values(imported, {found.replacements.rewritten, found.replacements.merged}, edit, folded);
     // Price the written graph: for example, a Concat of many operands may be read back in another order.
     const Graph& written = edit.imported()->graph;
-    const cost::Cost cost = cost::plan(written, prices, {pricing::sizes_from(written, shapes), found.layout}).cost;
-    summary.after = cost::in_units(options.objective, std::max(cost, found.cost_after));
+    const cost::WholeGraph view(written, pricing::sizes_from(written, shapes), found.layout);
+    const cost::Plan plan = cost::plan(view, prices);
+    summary.after = cost::in_units(options.objective, std::max(plan.cost, found.cost_after));
+    if (const std::string share = share_of_corrections(view, plan); !share.empty())
+      console.say(options.explain ? Console::Level::result : Console::Level::detail, share);
   } catch (const InputError& error) {
     summary.give_up(fmt::format("the optimised graph cannot be written: {}", error.what()));
     return summary;

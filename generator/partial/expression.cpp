@@ -152,10 +152,6 @@ Expression Writer::joined(const Expression& x, const Expression& y, std::size_t 
               ops::op::Concat{static_cast<std::int64_t>(axis)}, {&x, &y});
 }
 
-Expression Writer::added(const Expression& x, const Expression& y) const {
-  return made(fmt::format("add({}, {})", x.text, y.text), x.shape, ops::op::Add{}, {&x, &y});
-}
-
 Expression Writer::convolved(const Expression& x, const Expression& w, const std::vector<Slide>& slides,
                              const Size& groups, const std::string& bias) const {
   const Windows windows(slides);

@@ -48,7 +48,6 @@ class Writer {
   Expression sliced(const Expression& x, std::size_t axis, const Size& begin, const Size& end) const;
 
   Expression joined(const Expression& x, const Expression& y, std::size_t axis) const;
-  Expression added(const Expression& x, const Expression& y) const;
   /// `slides` has one entry for each spatial axis; an empty text is no bias.
   Expression convolved(const Expression& x, const Expression& w, const std::vector<Slide>& slides, const Size& groups,
                        const std::string& bias = "") const;

@@ -123,7 +123,9 @@ std::optional<Expression> written(const Recipe& recipe, const Source& source, co
   if (source.operation == Source::Operation::product) {
     if (!can_multiply(*operand, *weights)) return std::nullopt;
     const Expression product = writer.multiplied(*operand, *weights);
-    return recipe.sums ? writer.summed(product, 0) : rearranged(writer, product, recipe.result, lift, operands.factors);
+    if (recipe.sums) return writer.summed(product, 0);
+    if (recipe.result.groups.empty()) return product;
+    return rearranged(writer, product, recipe.result, lift, operands.factors);
   }
 
   std::vector<Slide> slides;
@@ -166,31 +168,27 @@ std::optional<Expression> written(const Recipe& recipe, const Source& source, co
 
 namespace {
 
-/// The axes of a tensor in words.
-std::string axis_name(std::size_t axis, const Source& source) {
+/// The axes of an image in words.
+const char* axis_name(std::size_t axis) {
   static const char* const names[] = {"batch", "channels", "space"};
-  static const char* const of_products[] = {"rows", "columns", "columns"};
-  return source.operation == Source::Operation::product ? of_products[axis] : names[axis];
+  return names[axis];
 }
 
 }  // namespace
 
 std::string name_of(const Recipe& recipe, const Source& source) {
+  if (source.operation == Source::Operation::product)
+    return recipe.sums ? "depth-to-batch" : recipe.x.groups.size() == 3 ? "rows-to-batch" : "columns-to-batch";
   std::vector<std::string> words;
   if (recipe.unfolds) words.emplace_back("taps-to-channels");
   if (recipe.filters == Recipe::Filters::paired) words.emplace_back("pairs-of-groups");
   if (recipe.filters == Recipe::Filters::dense) words.emplace_back("one-group");
-  const auto moved = [&](const Rearrangement& how, const std::string& whose) {
-    for (std::size_t group = 0; group < how.groups.size(); ++group)
-      for (const Rearrangement::Part& part : how.groups[group])
-        if (part.axis != group && part.piece != Rearrangement::Piece::rest)
-          words.push_back(fmt::format("{}{}-to-{}", whose, axis_name(part.axis, source), axis_name(group, source)));
-  };
-  moved(recipe.x, "");
+  for (std::size_t group = 0; group < recipe.x.groups.size(); ++group)
+    for (const Rearrangement::Part& part : recipe.x.groups[group])
+      if (part.axis != group && part.piece != Rearrangement::Piece::rest)
+        words.push_back(fmt::format("{}-to-{}", axis_name(part.axis), axis_name(group)));
   if (recipe.border == Recipe::Border::own) words.emplace_back("padded");
   if (recipe.border == Recipe::Border::own_and_one) words.emplace_back("padded-by-one-more");
-  if (source.operation == Source::Operation::product)
-    return recipe.sums ? "depth-to-batch" : recipe.x.groups.size() == 3 ? "rows-to-batch" : "columns-to-batch";
   return words.empty() ? "space-reordered" : fmt::format("{}", fmt::join(words, "-"));
 }
 
@@ -373,21 +371,13 @@ class Trial {
   }
 
   void try_recipe(Recipe recipe) {
-    if (is_product()) {
-      const std::optional<Expression> x = operand(recipe), w = weights(recipe);
-      if (!can_multiply(*x, *w)) return;
-      const Expression inner = writer_.multiplied(*x, *w);
-      ++counts_.tried;
-      if (recipe.sums)
-        judge(recipe, inner, writer_.summed(inner, 0));
-      else if (is_promising(inner))
-        arrange(recipe, inner);
-      return;
-    }
     const std::optional<Expression> inner = generator::written(recipe, source_, operands_, lift_, writer_);
     if (!inner) return;
     ++counts_.tried;
-    if (is_promising(*inner)) arrange(recipe, *inner);
+    if (recipe.sums)
+      judge(recipe, *inner, *inner);
+    else if (is_promising(*inner))
+      arrange(recipe, *inner);
   }
 
   bool is_promising(const Expression& inner) {

@@ -37,7 +37,7 @@ struct Statement {
   std::string name() const { return fmt::format("{}{}{}", kind, lift_name(lift), has_bias ? "-biased" : ""); }
 };
 
-/// One side of the rule, with what its sizes assume.
+/// An operator and the program that replaces it, with what their sizes assume.
 struct Target {
   WrittenSource source;
   Expression program;
@@ -197,6 +197,11 @@ std::vector<Kind> all_kinds(const PartialOptions& options, PartialReport& report
 PartialReport generate_partial(const PartialOptions& options) {
   PartialReport report;
   const std::vector<Kind> kinds = all_kinds(options, report);
+  std::sort(report.kinds.begin(), report.kinds.end());
+  const auto is_known = [&](const std::string& kind) {
+    return std::binary_search(report.kinds.begin(), report.kinds.end(), kind);
+  };
+  if (!std::all_of(options.kinds.begin(), options.kinds.end(), is_known)) return report;
   Decisions decisions(options, report);
   std::mutex mutex;
   std::size_t done = 0;
@@ -207,7 +212,6 @@ PartialReport generate_partial(const PartialOptions& options) {
   });
   report.complete = !options.stop.stop_requested();
   const auto by_name = [](const auto& a, const auto& b) { return a.rule.name < b.rule.name; };
-  std::sort(report.kinds.begin(), report.kinds.end());
   std::sort(report.rules.begin(), report.rules.end(), by_name);
   std::sort(report.refuted.begin(), report.refuted.end(), by_name);
   std::sort(report.unknown.begin(), report.unknown.end(), by_name);

@@ -44,6 +44,7 @@ struct PartialReport {
   bool complete = true;
 };
 
+/// Proves nothing if one of the kinds that are asked for does not exist.
 PartialReport generate_partial(const PartialOptions& options);
 
 }  // namespace taso::generator

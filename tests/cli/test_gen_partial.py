@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import helper
 
@@ -37,7 +38,7 @@ def names_in(text):
 
 def test_rules_with_their_regions(written):
     text = (written / "x.rules").read_text()
-    assert text.startswith("taso rules 1\n\n# Programs that compute at least 0.5 of an operator's output")
+    assert text.startswith("taso rules 1\n\n# Programs that replace an operator and are right on at least 0.5 of its output")
     names = names_in(text)
     assert names == sorted(names) and len(names) == 6 and all(name.startswith(KIND + "-") for name in names)
     assert len(re.findall(r"^# Right where i2 < dim\(x, 2\) / 2 - 1 or dim\(x, 2\) / 2 \+ 1 <= i2;", text,
@@ -103,6 +104,36 @@ def test_the_search_uses_them(written, taso_opt, tmp_path):
     done = run(taso_opt, tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "--extra-rules", written / "x.rules")
     assert done.code == 0 and done.err.splitlines()[-1] in ("PASSED", "no faster graph found"), done
     assert (tmp_path / "out.onnx").is_file()
+
+
+def test_a_corrected_program_in_a_model(taso_opt, taso_verify, source_folder, tmp_path):
+    """With a price at which any other program is cheaper, the correction reaches the model, checked and certified."""
+    shapes = "float32[1,8,12,12]{0} *float32[8,8,3,3]{0} -> float32[1,8,12,12]{0}"
+    call = f"convolution tf32: {shapes}: conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](0,1)"
+    times = "/".join(["900000.0"] * 4)
+    lines = [f"{times}\t0.3\tdirect: own\t{call.format(layout)}" for layout in ("last", "")]
+    machine = "machine NVIDIA H200, driver 13.0, CUDA 13.0, cuDNN 9.14.0, cuBLAS 13.1.0"
+    (tmp_path / "dear.prices").write_text("\n".join(["taso prices 4", machine, *lines]) + "\n")
+    rules = source_folder / "examples" / "corrected.rules"
+    random = np.random.default_rng(1)
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])]
+    model = model_of(nodes, [floats("x", [1, 8, 12, 12])], [floats("y", [1, 8, 12, 12])],
+                     [weight("w", random.normal(size=(8, 8, 3, 3)))])
+    onnx.save(model, tmp_path / "in.onnx")
+    done = run(taso_opt, tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "--rules", rules, "--prices",
+               tmp_path / "dear.prices", "--explain")
+    assert done.code == 0 and done.err.splitlines()[-1] == "PASSED", done
+    assert re.search(r"^  conv-of-3-space-to-batch-2d-height, 1 time: Right where i2 < ", done.err, re.MULTILINE), done
+    assert re.search(r"^corrections: \d+ of \d+ kernels, \d+\.\d % of their time$", done.err, re.MULTILINE), done
+    operators = [node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node]
+    assert operators.count("Conv") == 2 and "Concat" in operators, operators
+    replayed = run(taso_verify, "--certificate", tmp_path / "out.onnx.cert", tmp_path / "in.onnx",
+                   tmp_path / "out.onnx", "--rules", rules)
+    assert replayed.code == 0 and replayed.err.splitlines()[-1] == "ACCEPTED", replayed
+    x = random.normal(size=(1, 8, 12, 12)).astype(np.float32)
+    before, after = (onnxruntime.InferenceSession(tmp_path / name).run(None, {"x": x})[0]
+                     for name in ("in.onnx", "out.onnx"))
+    np.testing.assert_allclose(after, before, rtol=1e-5, atol=1e-5)
 
 
 def test_the_shipped_ones_can_be_left_out(taso_opt, source_folder):

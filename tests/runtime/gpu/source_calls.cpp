@@ -4,148 +4,13 @@
 #include <numeric>
 
 #include "ops/core/error.h"
+#include "tests/runtime/gpu/call_builder.h"
 
 namespace taso::test {
-namespace {
-
-ElementType random_type(Random& random, bool has_integers) {
-  using enum ElementType;
-  const std::vector<ElementType> floats{float32, float32, float32,  float32, float32,
-                                        float16, float16, bfloat16, float64};
-  const std::vector<ElementType> integers{int32, int64, int8, uint8, int16, uint16, uint32, uint64, boolean};
-  return random.pick(has_integers && random.chance(0.1) ? integers : floats);
-}
-
-/// Strides with the axes in a random order, sometimes with gaps.
-cost::Strides random_strides(Random& random, const Extents& extents) {
-  std::vector<std::size_t> order(extents.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (extents.size() > 2 && random.chance(0.3)) {
-    std::rotate(order.begin() + 1, order.begin() + 2, order.end());  // NHWC
-  } else if (random.chance(0.2)) {
-    random.shuffle(order);
-  }
-  cost::Strides strides(extents.size());
-  std::int64_t next = random.chance(0.05) ? 2 : 1;
-  for (std::size_t i = order.size(); i-- > 0;) {
-    strides[order[i]] = next;
-    next *= extents[order[i]];
-    if (random.chance(0.08)) next += random.chance(0.5) ? 8 : random.between(1, 5);
-  }
-  return strides;
-}
-
-cost::Call::Operand random_operand(Random& random, ElementType element, const Extents& extents) {
-  return {element, extents, random_strides(random, extents), false};
-}
-
-std::int64_t elements_of(const Extents& extents) {
-  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
-}
-
-Extents random_extents(Random& random, std::size_t least_rank, std::int64_t most) {
-  static const std::vector<std::int64_t> sizes{1, 1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 32, 64, 96};
-  for (;;) {
-    Extents extents(least_rank + random.below(5 - least_rank));
-    for (std::int64_t& extent : extents) extent = random.pick(sizes);
-    if (elements_of(extents) <= most) return extents;
-  }
-}
-
-/// Extents that broadcast to the given ones.
-Extents random_broadcast(Random& random, Extents extents) {
-  if (random.chance(0.4)) return extents;
-  for (std::int64_t& extent : extents)
-    if (random.chance(0.5)) extent = 1;
-  if (!extents.empty() && random.chance(0.3))
-    extents.erase(extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(random.below(extents.size() + 1)));
-  return extents;
-}
-
-/// Builds the steps of a call.
-class Builder {
- public:
-  Builder(Random& random, ElementType element) : random_(random), element_(element) {}
-
-  /// All operands must be read before the first step.
-  std::uint32_t read(const Extents& extents, bool is_positive = false) {
-    check(made.call.steps.empty(), "reads come before steps");
-    made.call.read.push_back(random_operand(random_, element_, extents));
-    made.is_positive.push_back(is_positive);
-    values.push_back(extents);
-    return static_cast<std::uint32_t>(values.size() - 1);
-  }
-  std::uint32_t step(Operator op, std::vector<std::uint32_t> operands) {
-    Shapes shapes;
-    for (const std::uint32_t operand : operands) shapes.push_back(shape_of(values.at(operand)));
-    const auto first = static_cast<std::uint32_t>(values.size());
-    for (const Shape& shape : infer(op, shapes)) values.push_back(extents_of(shape));
-    made.call.steps.push_back({std::move(op), std::move(operands), first});
-    return first;
-  }
-  void write(std::uint32_t value) {
-    made.call.written.push_back(random_operand(random_, element_, values.at(value)));
-    made.call.results.push_back(value);
-  }
-
-  /// Applies one element-wise operator to a value, with an operand that broadcasts to it, if there is one.
-  std::uint32_t apply(std::uint32_t value, const std::vector<std::uint32_t>& others) {
-    const bool is_whole = !is_floating(element_);
-    std::vector<std::uint32_t> fitting, positive;
-    for (const std::uint32_t other : others) {
-      if (values[other].size() > values[value].size() || broadcast(values[value], values[other]) != values[value])
-        continue;
-      fitting.push_back(other);
-      if (made.is_positive[other]) positive.push_back(other);
-    }
-    if (!fitting.empty() && random_.chance(0.6)) {
-      const std::uint32_t other = random_.pick(fitting);
-      const bool turned = random_.chance(0.3);
-      const std::vector<std::uint32_t> both = turned ? std::vector{other, value} : std::vector{value, other};
-      switch (random_.below(positive.empty() ? 5 : 7)) {
-        case 0: return step(op::Add{}, both);
-        case 1: return step(op::Sub{}, both);
-        case 2: return step(op::Mul{}, both);
-        case 3: return step(op::Max{}, both);
-        case 4: return step(op::Min{}, both);
-        case 5: return step(op::Div{}, {value, random_.pick(positive)});
-        default: {
-          const std::uint32_t exponent = random_.pick(positive);
-          if (is_whole) return step(op::Pow{}, {value, exponent});
-          return step(op::Pow{}, {step(op::Sigmoid{}, {value}), exponent});
-        }
-      }
-    }
-    switch (random_.below(is_whole ? 3 : 14)) {
-      case 0: return step(op::Relu{}, {value});
-      case 1: return step(op::Clip{-1.5, 2}, {value});
-      case 2: return step(op::Neg{}, {value});
-      case 9: return step(op::LeakyRelu{0.1}, {value});
-      case 10: return step(op::Silu{}, {value});
-      case 11: return step(op::Reciprocal{}, {step(op::Sigmoid{}, {value})});
-      case 3: return step(op::Tanh{}, {value});
-      case 4: return step(op::Gelu{random_.chance(0.5)}, {value});
-      case 5: return step(op::HardSwish{}, {value});
-      case 6: return step(op::Erf{}, {value});
-      case 7: return step(op::Exp{}, {step(op::Clip{.high = 1}, {value})});
-      case 8: return step(op::Sqrt{}, {step(op::Sigmoid{}, {value})});
-      default: return step(op::Sigmoid{}, {value});
-    }
-  }
-
-  RandomCall made;
-  std::vector<Extents> values;
-
- private:
-  Random& random_;
-  ElementType element_;
-};
-
-}  // namespace
 
 RandomCall random_element_wise(Random& random) {
   const ElementType element = random_type(random, true);
-  Builder builder(random, element);
+  CallBuilder builder(random, element);
   const bool is_large = random.chance(0.2);  // only then several elements are moved at once
   const Extents extents =
       is_large ? Extents{random.between(1, 3), 96, 16, random.chance(0.8) ? 48 : 49} : random_extents(random, 0, 6000);
@@ -170,7 +35,7 @@ RandomCall random_element_wise(Random& random) {
 RandomCall random_rows(Random& random) {
   const std::size_t kind = random.below(6);
   const ElementType element = random_type(random, kind >= 3);
-  Builder builder(random, element);
+  CallBuilder builder(random, element);
   Extents extents = random_extents(random, kind == 2 ? 3 : 1, 20000);
   if (random.chance(0.2)) {  // sizes of transformers and classifiers, and rows too long to be kept
     const std::vector<Extents> usual{{1, 12, 32, 128}, {1, 24, 768}, {1, 512, 7, 7}, {2, 256, 49},
@@ -227,7 +92,7 @@ RandomCall random_rows(Random& random) {
 RandomCall random_pooling(Random& random) {
   for (;;) {
     const std::size_t rank = 1 + random.below(3);
-    Builder builder(random, random_type(random, true));
+    CallBuilder builder(random, random_type(random, true));
     Extents extents{random.between(1, 2), random.pick(std::vector<std::int64_t>{1, 3, 4, 8, 16, 64})};
     std::vector<std::int64_t> kernel, strides, dilations, pads(2 * rank);
     for (std::size_t i = 0; i < rank; ++i) {
@@ -254,7 +119,7 @@ RandomCall random_pooling(Random& random) {
 }
 
 RandomCall random_local_response(Random& random) {
-  Builder builder(random, random_type(random, false));
+  CallBuilder builder(random, random_type(random, false));
   Extents extents{random.between(1, 2), random.pick(std::vector<std::int64_t>{1, 3, 4, 7, 16, 65})};
   for (std::size_t i = 1 + random.below(3); i > 0; --i) extents.push_back(random.between(1, 16));
   op::LocalResponseNorm norm;
@@ -270,7 +135,7 @@ RandomCall random_local_response(Random& random) {
 RandomCall random_transposed_convolution(Random& random) {
   for (;;) {
     const std::size_t rank = 1 + random.below(3);
-    Builder builder(random, random_type(random, false));
+    CallBuilder builder(random, random_type(random, false));
     op::ConvTranspose conv;
     conv.groups = random.chance(0.6) ? 1 : random.between(2, 3);
     conv.pads.resize(2 * rank);
@@ -455,7 +320,7 @@ RandomCall random_copy(Random& random) {
 RandomCall random_direct_convolution(Random& random) {
   for (;;) {
     const std::size_t rank = random.chance(0.8) ? 2 : 1 + random.below(3);
-    Builder builder(random, random_type(random, false));
+    CallBuilder builder(random, random_type(random, false));
     const std::int64_t in_group = random.chance(0.6) ? 1 : random.chance(0.1) ? 32 : random.between(1, 8);
     const std::int64_t groups = random.pick(std::vector<std::int64_t>{1, 2, 3, 4, 8, 16, 32, 53, 106, 120});
     const std::int64_t out_of_group = random.chance(0.6) ? in_group : random.between(1, 4);
@@ -509,7 +374,7 @@ cost::Strides image_strides(Random& random, const Extents& extents) {
   return strides;
 }
 
-void add_epilogue(Random& random, Builder& builder, std::uint32_t value, const std::vector<std::uint32_t>& later) {
+void add_epilogue(Random& random, CallBuilder& builder, std::uint32_t value, const std::vector<std::uint32_t>& later) {
   for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, later);
   builder.write(value);
 }
@@ -522,7 +387,7 @@ ElementType tensor_type(Random& random) {
 RandomCall random_tensor_convolution(Random& random) {
   for (;;) {
     const std::size_t rank = random.chance(0.8) ? 2 : 1 + random.below(3);
-    Builder builder(random, tensor_type(random));
+    CallBuilder builder(random, tensor_type(random));
     const std::int64_t channels = random.pick(std::vector<std::int64_t>{3, 8, 16, 24, 32, 40, 64, 96});
     const std::int64_t kernels = random.pick(std::vector<std::int64_t>{1, 7, 16, 20, 32, 48, 64, 66, 130});
     const std::int64_t groups = random.chance(0.8) ? 1 : random.between(2, 3);
@@ -565,7 +430,7 @@ RandomCall random_tensor_convolution(Random& random) {
 
 RandomCall random_tensor_matmul(Random& random) {
   for (;;) {
-    Builder builder(random, tensor_type(random));
+    CallBuilder builder(random, tensor_type(random));
     static const std::vector<std::int64_t> sizes{1, 3, 8, 16, 17, 40, 64, 72, 128}, depths{8, 16, 32, 64, 72, 200};
     const std::int64_t rows = random.pick(sizes), columns = random.pick(sizes), depth = random.pick(depths);
     Extents batch(random.below(3));
