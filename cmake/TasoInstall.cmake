@@ -7,6 +7,8 @@ get_property(programs GLOBAL PROPERTY TASO_PROGRAMS)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/taso)
 
 install(TARGETS ${libraries} EXPORT tasoTargets)
+install(TARGETS taso_runtime EXPORT tasoRuntimeTargets)
+install(DIRECTORY runtime/api/taso DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 foreach(folder IN LISTS folders)
   cmake_path(GET folder PARENT_PATH parent)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/taso/${parent} FILES_MATCHING PATTERN "*.h"
@@ -52,6 +54,7 @@ else()
   set(taso_needs_z3 FALSE)
 endif()
 install(EXPORT tasoTargets NAMESPACE taso:: DESTINATION ${package_folder})
+install(EXPORT tasoRuntimeTargets NAMESPACE taso:: DESTINATION ${package_folder})
 configure_package_config_file(cmake/tasoConfig.cmake.in ${PROJECT_BINARY_DIR}/tasoConfig.cmake
                               INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tasoConfigVersion.cmake COMPATIBILITY SameMinorVersion)

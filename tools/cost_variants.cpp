@@ -251,7 +251,7 @@ void compare(const std::vector<Variant>& variants, pricing::Pricing& pricing, co
     one->prepare();
     cli::BenchFigures& figures = report.models.emplace_back();
     figures.model = fmt::format("{}", &variant - variants.data() + 1);
-    one->describe(figures);
+    cli::describe(*one, figures);
     constexpr double with_warming = 1.1;
     running += figures.predicted.value_or(0) * 1e-6 * static_cast<double>(settings.runs) * with_warming;
     ready.push_back(std::move(one));
@@ -287,7 +287,7 @@ void run(const Settings& settings) {
   const Moment start = std::chrono::steady_clock::now();
   cli::Console console({});
   std::string trouble;
-  std::unique_ptr<gpu::Accelerator> gpu = gpu::open_accelerator(trouble);
+  std::shared_ptr<gpu::Accelerator> gpu = gpu::open_accelerator(trouble);
   const pricing::PricingOptions options{gpu != nullptr, settings.prices, settings.precision};
   pricing::Pricing before(options, std::move(gpu), cli::measuring_on(console));
   taso::onnx::Model model = taso::onnx::Model::load(settings.model);

@@ -132,7 +132,7 @@ std::unique_ptr<pricing::Pricing> open_pricing(const Settings& settings) {
   // Without a GPU all prices are predicted: beside a measured source, a predicted result says little. The shipped
   // prices contain our own kernels.
   options.with_shipped = settings.on_gpu && !settings.libraries_only;
-  std::unique_ptr<gpu::Accelerator> gpu;
+  std::shared_ptr<gpu::Accelerator> gpu;
   if (settings.on_gpu) {
     options.file = settings.prices;
     std::string trouble;

@@ -81,7 +81,7 @@ void run_on_gpu(pricing::Pricing& pricing, std::vector<LoadedModel>& models, con
     figures.model = loaded.file;
     figures.examples = examples_of(loaded);
     figures.has_inputs_of_first = have_alike_inputs(models.front(), loaded);
-    ready.back()->describe(figures);
+    describe(*ready.back(), figures);
     const std::vector<Array> outputs = with_file_name(loaded, [&] { return ready.back()->run(loaded.inputs); });
     if (settings.check)
       figures.check = with_file_name(loaded, [&] {
@@ -98,7 +98,7 @@ void run_on_gpu(pricing::Pricing& pricing, std::vector<LoadedModel>& models, con
   for (std::size_t i = 0; i < times.size(); ++i) report.models[i].microseconds = times[i];
   report.state = gpu.state();
   if (!settings.profile || interrupted()) return;
-  for (std::size_t i = 0; i < ready.size(); ++i) report.models[i].profile = ready[i]->profile();
+  for (std::size_t i = 0; i < ready.size(); ++i) report.models[i].profile = profile(*ready[i]);
 }
 
 void run_on_cpu(std::vector<LoadedModel>& models, const BenchSettings& settings, BenchReport& report) {
@@ -135,7 +135,7 @@ ExitCode bench(const BenchSettings& settings, Console& console) {
   check_weights_are_kept(settings.models, written_places(settings));
   for (const auto& file : {settings.json, settings.exported})
     if (file) check_writable(*file);
-  std::unique_ptr<gpu::Accelerator> gpu;
+  std::shared_ptr<gpu::Accelerator> gpu;
   std::string trouble;
   if (!settings.models.empty() && settings.device != BenchSettings::Device::cpu) gpu = gpu::open_accelerator(trouble);
   if (!gpu && (settings.record || settings.device == BenchSettings::Device::cuda))

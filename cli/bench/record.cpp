@@ -29,7 +29,7 @@ constexpr std::size_t most_rounds = 4;
 
 class Recording {
  public:
-  Recording(const BenchSettings& settings, std::unique_ptr<gpu::Accelerator> gpu, Console& console)
+  Recording(const BenchSettings& settings, std::shared_ptr<gpu::Accelerator> gpu, Console& console)
       : settings_(settings), gpu_(std::move(gpu)), console_(console) {
     if (settings.time_budget) deadline_ = Clock::now() + std::chrono::duration<double>(*settings.time_budget);
   }
@@ -128,7 +128,7 @@ class Recording {
   }
 
   const BenchSettings& settings_;
-  std::unique_ptr<gpu::Accelerator> gpu_;
+  std::shared_ptr<gpu::Accelerator> gpu_;
   Console& console_;
   std::optional<pricing::Deadline> deadline_;
   std::optional<SearchRules> rules_;
@@ -137,7 +137,7 @@ class Recording {
 
 }  // namespace
 
-ExitCode record(const BenchSettings& settings, std::unique_ptr<gpu::Accelerator> gpu, Console& console) {
+ExitCode record(const BenchSettings& settings, std::shared_ptr<gpu::Accelerator> gpu, Console& console) {
   return Recording(settings, std::move(gpu), console).run();
 }
 

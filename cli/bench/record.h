@@ -13,6 +13,6 @@ namespace taso::cli {
 
 /// Goes through every batch of the settings in every precision, in this order. Reports at the end what is left. Throws
 /// the exceptions that failure_of() knows.
-ExitCode record(const BenchSettings& settings, std::unique_ptr<gpu::Accelerator> gpu, Console& console);
+ExitCode record(const BenchSettings& settings, std::shared_ptr<gpu::Accelerator> gpu, Console& console);
 
 }  // namespace taso::cli

@@ -109,6 +109,7 @@ void Console::close() {
 
 void Console::show(Level level, std::string_view plain, std::string_view shown) {
   log(plain);
+  if (options_.listener) return options_.listener(level, plain);
   // Errors are always shown.
   if (level != Level::error && static_cast<int>(level) > options_.verbosity) return;
   draw({});

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ class Console {
     int verbosity = 0;  ///< -v adds one, -q subtracts one
     Color color = Color::automatic;
     std::optional<std::filesystem::path> log_file;
+    /// Gets all messages, instead of stderr: for a library.
+    std::function<void(Level, std::string_view)> listener = {};
   };
 
   /// Opens the log file; throws EnvironmentError if it cannot be written. A file that is not empty stays unchanged

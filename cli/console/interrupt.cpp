@@ -17,6 +17,7 @@ namespace {
 
 std::atomic<bool> asked{false};
 std::atomic<std::int64_t> asked_at{0};
+std::atomic<const std::function<bool()>*> callers{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free,
               "set in a signal handler");
 
@@ -76,6 +77,12 @@ void watch_for_interrupt() {
   ::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG, which is reported
 }
 
-bool interrupted() { return asked; }
+bool interrupted() {
+  const std::function<bool()>* const is_asked = callers.load(std::memory_order_relaxed);
+  return asked || (is_asked != nullptr && *is_asked && (*is_asked)());
+}
+
+StopWhen::StopWhen(std::function<bool()> is_asked) : is_asked_(std::move(is_asked)) { callers = &is_asked_; }
+StopWhen::~StopWhen() { callers = nullptr; }
 
 }  // namespace taso::cli

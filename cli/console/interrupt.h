@@ -2,6 +2,8 @@
 // no temporary files.
 #pragma once
 
+#include <functional>
+
 namespace taso::cli {
 
 /// From now on SIGINT and SIGTERM only set a flag; a second one ends the program with exit code 130. SIGHUP, SIGPIPE
@@ -9,5 +11,18 @@ namespace taso::cli {
 /// write error. Signals that were ignored stay ignored.
 void watch_for_interrupt();
 bool interrupted();
+
+/// While it exists, interrupted() also asks this function, from any thread. For a library, whose caller has signals of
+/// its own. One at a time.
+class StopWhen {
+ public:
+  explicit StopWhen(std::function<bool()> is_asked);
+  ~StopWhen();
+  StopWhen(const StopWhen&) = delete;
+  StopWhen& operator=(const StopWhen&) = delete;
+
+ private:
+  std::function<bool()> is_asked_;
+};
 
 }  // namespace taso::cli

@@ -1,5 +1,7 @@
 #include "cli/console/memory.h"
 
+#include <sys/resource.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -21,5 +23,13 @@ std::uint64_t status(const std::string& name) {
 
 std::uint64_t memory_in_use() { return status("VmRSS:"); }
 std::uint64_t peak_memory() { return status("VmHWM:"); }
+
+bool memory_is_limited() {
+  const auto is_limited = [](auto resource) {
+    rlimit limit{};
+    return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  };
+  return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA);
+}
 
 }  // namespace taso::cli

@@ -1,7 +1,6 @@
 #include "cli/console/program.h"
 
 #include <pthread.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/console/memory.h"
 #include "ops/core/error.h"
 #include "ops/support/data_files.h"
 
@@ -55,38 +55,6 @@ ExitCode run_with_console(const Console::Options& options, std::optional<Console
 }
 
 namespace {
-
-bool is_limited(__rlimit_resource resource) {
-  rlimit limit{};
-  return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
-
-bool memory_is_limited() { return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA); }
-
-/// OpenBLAS starts threads with large stacks while it is loaded. If a memory limit forbids that, it sends its own
-/// process a SIGINT, which looks like a Ctrl-C. taso does not need these threads (runtime/host/kernels/gemm.cpp). Only
-/// the environment at program start turns them off, so the program restarts itself, as the same process. No library is
-/// initialised yet: only system calls are safe here.
-void start_without_threads_of_blas(int, char** arguments, char** environment) {
-  constexpr std::string_view setting = "OPENBLAS_NUM_THREADS=";
-  constexpr std::size_t most = 4096;
-  if (!memory_is_limited()) return;
-  std::array<char*, most + 2> extended{};
-  std::size_t count = 0;
-  for (; environment[count] != nullptr; ++count) {
-    if (count == most || std::string_view(environment[count]).starts_with(setting)) return;
-    extended[count + 1] = environment[count];
-  }
-  std::array<char, setting.size() + 2> one{};
-  setting.copy(one.data(), setting.size());
-  one[setting.size()] = '1';
-  extended[0] = one.data();
-  ::execve("/proc/self/exe", arguments, extended.data());  // if this fails, continue as it is
-}
-
-// .preinit_array runs before the constructors of shared libraries.
-using Beginning = void (*)(int, char**, char**);
-[[gnu::section(".preinit_array"), gnu::used]] Beginning beginning = start_without_threads_of_blas;
 
 /// Calls `work` on a stack that is large enough for chains of 100,000 nodes, whatever the shell's limit; untouched
 /// stack pages take no memory. Falls back to the normal stack if there is no room.

@@ -113,11 +113,11 @@ SearchRules rules_for(const OptSettings& options, Console& console) {
 }
 
 /// The GPU that the options ask for, if there is one.
-std::unique_ptr<gpu::Accelerator> gpu_for(const OptSettings& options, std::unique_ptr<gpu::Accelerator> given,
+std::shared_ptr<gpu::Accelerator> gpu_for(const OptSettings& options, std::shared_ptr<gpu::Accelerator> given,
                                           Console& console) {
   if (!options.pricing.on_gpu || given) return given;
   std::string trouble;
-  std::unique_ptr<gpu::Accelerator> gpu = gpu::open_accelerator(trouble);
+  std::shared_ptr<gpu::Accelerator> gpu = gpu::open_accelerator(trouble);
   const std::string said = fmt::format("no GPU can be used: {}", trouble);
   if (!gpu && options.confirm) throw EnvironmentError(said);
   if (!gpu) console.warning(said + "; using earlier measurements");
@@ -171,7 +171,7 @@ void conclude(const OptSettings& options, const Summary& summary, Console& conso
 
 }  // namespace
 
-ExitCode optimise(const OptSettings& options, Console& console, std::unique_ptr<gpu::Accelerator> gpu,
+ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<gpu::Accelerator> gpu,
                   const Spoil& spoil) {
   const bool is_certified = options.certificate && !options.dry_run && !is_standard_stream(options.output);
   check_places_first(options, is_certified);

@@ -13,7 +13,7 @@ namespace taso::cli {
 
 /// Throws the exceptions that failure_of() knows; no output is written then. If `gpu` is null and a GPU is needed,
 /// opens this machine's. `spoil` is for tests: it changes the certificate before it is replayed, as a bug might.
-ExitCode optimise(const OptSettings& options, Console& console, std::unique_ptr<gpu::Accelerator> gpu = nullptr,
+ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<gpu::Accelerator> gpu = nullptr,
                   const Spoil& spoil = nullptr);
 
 }  // namespace taso::cli

@@ -11,7 +11,7 @@
 
 namespace taso::gpu {
 
-std::unique_ptr<Accelerator> open_accelerator(std::string& trouble) {
+std::unique_ptr<Accelerator> open_accelerator(std::string& trouble, int device) {
   // The message of the probe is the clearest one, and the probe also refuses modules that are not ours.
   const std::filesystem::path module = find_cuda_module();
   if (module.empty()) {
@@ -23,6 +23,10 @@ std::unique_ptr<Accelerator> open_accelerator(std::string& trouble) {
     trouble = report.trouble;
     return nullptr;
   }
+  if (device < 0 || static_cast<std::size_t>(device) >= report.cuda->devices.size()) {
+    trouble = fmt::format("there is no GPU {}: this machine has {}", device, report.cuda->devices.size());
+    return nullptr;
+  }
   void* const library = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed, as in find_devices
   const auto open =
       library == nullptr ? nullptr : reinterpret_cast<decltype(&taso_cuda_open)>(dlsym(library, "taso_cuda_open"));
@@ -31,7 +35,7 @@ std::unique_ptr<Accelerator> open_accelerator(std::string& trouble) {
     return nullptr;
   }
   std::array<char, 512> reason{};
-  void* const opened = open(border_layout, reason.data(), reason.size());
+  void* const opened = open(border_layout, device, reason.data(), reason.size());
   if (opened == nullptr) trouble = reason.data();
   return std::unique_ptr<Accelerator>(static_cast<Accelerator*>(opened));
 }

@@ -39,6 +39,12 @@ struct Binding {
   std::int64_t offset = 0;  ///< in bytes, from the start
 };
 
+/// Where device memory comes from: cudaMalloc, unless a caller brings something else. Both functions or none.
+struct DeviceMemory {
+  std::function<void*(std::size_t bytes)> allocate;  ///< null if there is none left
+  std::function<void(void* memory, std::size_t bytes)> free;
+};
+
 /// A program for a device: what runs, when, and on which memory.
 struct DeviceSteps {
   struct Step {
@@ -56,6 +62,15 @@ struct DeviceSteps {
   std::int64_t arena_bytes = 0;
   std::vector<std::byte> weights;
   std::vector<std::int64_t> input_bytes, output_bytes;
+  std::vector<ElementType> input_elements, output_elements;  ///< as the steps read and write them
+  DeviceMemory memory;                                       ///< for everything that the program allocates
+};
+
+/// The memory of an input or output that the caller owns, dense and row-major.
+struct CallersMemory {
+  std::byte* data = nullptr;  ///< not written if it is an input
+  bool is_on_device = false;
+  ElementType element = ElementType::undefined;  ///< on the device, it may differ from that of the steps
 };
 
 /// The result of trying concurrent streams, in microseconds per run.
@@ -71,6 +86,11 @@ class DeviceProgram {
   virtual ~DeviceProgram() = default;
   /// Takes the bytes of each input and returns the bytes of each output.
   virtual std::vector<std::vector<std::byte>> run(std::span<const std::span<const std::byte>> inputs) = 0;
+  /// Runs on the caller's stream (a cudaStream_t; null is the default stream) and memory. Returns early if all memory
+  /// is on the device and no step runs on the host. Device memory is used in place if it is aligned to 16 bytes, has
+  /// the elements of the steps, and has been passed before; else it is copied. Inputs may overlap with outputs. Several
+  /// threads may call it; runs of one program follow one another.
+  virtual void enqueue(std::span<const CallersMemory> inputs, std::span<const CallersMemory> outputs, void* stream) = 0;
   /// Times `runs` sequential runs, in microseconds each, without copies of inputs and outputs.
   virtual std::vector<double> time(std::size_t runs) = 0;
   /// Microseconds per step of a sequential run (median of some runs).
@@ -104,12 +124,15 @@ class Accelerator {
   virtual std::vector<std::string> ways(const cost::Call& call, std::size_t most) = 0;
   virtual std::unique_ptr<DeviceProgram> load(DeviceSteps steps) = 0;
   virtual DeviceState state() const = 0;
+  /// Compute capability, 90 for 9.0; 0 if unknown.
+  virtual int capability() const { return 0; }
   /// From now on, measures convolutions and products with the libraries' kernels only, not with our own. Calls that no
   /// library does keep ours.
   virtual void use_libraries_only() {}
 };
 
-/// The first GPU; null, with the reason in `trouble`, if there is none.
-std::unique_ptr<Accelerator> open_accelerator(std::string& trouble);
+/// A GPU by its number in CUDA's order; null, with the reason in `trouble`, if there is none. Several threads may use
+/// it.
+std::unique_ptr<Accelerator> open_accelerator(std::string& trouble, int device = 0);
 
 }  // namespace taso::gpu

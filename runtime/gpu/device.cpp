@@ -46,6 +46,10 @@ std::filesystem::path find_cuda_module() {
     // Debian puts libraries one folder deeper, named after the architecture.
     places.push_back(program.parent_path() / TASO_LIBRARY_SUBFOLDER / "taso" / module_name);
   }
+  // A library lies beside the folder of the module, or is a package with a folder for it.
+  const std::filesystem::path code = code_folder();
+  places.push_back(code / "taso" / module_name);
+  places.push_back(code / "lib" / "taso" / module_name);
   places.push_back(installed);
   std::error_code error;
   for (const auto& place : places) {

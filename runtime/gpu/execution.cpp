@@ -215,12 +215,14 @@ class Maker {
       const cost::PlanValue value = view_.find(input);
       input_of_value_.try_emplace(value, static_cast<std::uint32_t>(steps_.input_bytes.size()));
       steps_.input_bytes.push_back(value == cost::no_plan_value ? 0 : dense_bytes(value));
+      steps_.input_elements.push_back(cost::stored(input.type().element, precision_));
     }
     output_of_buffer_.assign(plan_.buffers.size(), no_output);
     is_written_.assign(graph_.outputs.size(), false);
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const cost::PlanValue value = view_.find(graph_.outputs[i]);
       steps_.output_bytes.push_back(dense_bytes(value));
+      steps_.output_elements.push_back(cost::stored(view_.element(value), precision_));
       const cost::Plan::Place* const found = place_of_output(value);
       if (found == nullptr || found->offset != 0 || output_of_buffer_[found->buffer] != no_output) continue;
       if (stored_offset(value, plan_.buffers[found->buffer].size) != dense_bytes(value)) continue;

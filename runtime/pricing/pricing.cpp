@@ -49,7 +49,7 @@ struct LaidOut {
 
 }  // namespace
 
-Pricing::Pricing(const PricingOptions& options, std::unique_ptr<gpu::Accelerator> gpu, std::unique_ptr<Watcher> watcher)
+Pricing::Pricing(const PricingOptions& options, std::shared_ptr<gpu::Accelerator> gpu, std::unique_ptr<Watcher> watcher)
     : measures_(options.measures),
       watcher_(std::move(watcher)),
       store_(options.file, options.with_shipped, options.on_gpu || options.with_own),

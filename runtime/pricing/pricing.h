@@ -49,7 +49,7 @@ using MissingCalls = std::map<std::string, MissingCall>;
 class Pricing {
  public:
   /// With a GPU, unmeasured kernels are measured on it. Throws InputError for bad price files.
-  Pricing(const PricingOptions& options, std::unique_ptr<gpu::Accelerator> gpu, std::unique_ptr<Watcher> watcher);
+  Pricing(const PricingOptions& options, std::shared_ptr<gpu::Accelerator> gpu, std::unique_ptr<Watcher> watcher);
   Pricing(const Pricing&) = delete;
   Pricing& operator=(const Pricing&) = delete;
 
@@ -92,7 +92,7 @@ class Pricing {
   void set_deadline(Deadline deadline) { deadline_ = deadline; }
   bool is_late() const { return deadline_ && std::chrono::steady_clock::now() >= *deadline_; }
   /// Hands the GPU to the next user; nothing can be measured here any more.
-  std::unique_ptr<gpu::Accelerator> release_gpu() { return std::move(gpu_); }
+  std::shared_ptr<gpu::Accelerator> release_gpu() { return std::move(gpu_); }
   /// Saves the measurements.
   void save();
 
@@ -110,7 +110,7 @@ class Pricing {
   bool measures_;
   std::unique_ptr<Watcher> watcher_;
   PriceStore store_;
-  std::unique_ptr<gpu::Accelerator> gpu_;
+  std::shared_ptr<gpu::Accelerator> gpu_;
   std::string machine_;
   std::uint32_t lanes_;
   unsigned threads_;

@@ -319,7 +319,10 @@ def start(taso_gen, *arguments):
 
 
 def decisions(checkpoint):
-    return max(checkpoint.read_bytes().count(b"\n") - 3, 0) if checkpoint.exists() else 0
+    try:
+        return max(checkpoint.read_bytes().count(b"\n") - 3, 0)
+    except FileNotFoundError:  # not yet written, or just removed because the run has ended
+        return 0
 
 
 def enumerated(checkpoint):

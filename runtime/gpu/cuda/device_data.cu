@@ -107,6 +107,31 @@ __global__ void compare_kernel(const T* data, const T* reference, std::size_t co
   }
 }
 
+template <class From, class To>
+__global__ void convert_kernel(const From* from, To* to, std::size_t count) {
+  const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step)
+    to[i] = element_of<To>(number_of(from[i]), 0);
+}
+
+template <class From>
+void convert_from(cudaStream_t stream, const std::byte* from, std::byte* to, ElementType to_element,
+                  std::size_t count) {
+  const auto* const source = reinterpret_cast<const From*>(from);
+  switch (to_element) {
+    case ElementType::float32:
+      convert_kernel<<<blocks_for(count), block, 0, stream>>>(source, reinterpret_cast<float*>(to), count);
+      break;
+    case ElementType::float16:
+      convert_kernel<<<blocks_for(count), block, 0, stream>>>(source, reinterpret_cast<__half*>(to), count);
+      break;
+    case ElementType::bfloat16:
+      convert_kernel<<<blocks_for(count), block, 0, stream>>>(source, reinterpret_cast<__nv_bfloat16*>(to), count);
+      break;
+    default: throw InputError("the memory of an input or output has the wrong type");
+  }
+}
+
 __global__ void read_kernel(const uint4* data, std::size_t count, unsigned* nowhere) {
   unsigned sum = 0;
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
@@ -230,6 +255,17 @@ Agreement compare(cudaStream_t stream, const std::byte* data, const std::byte* r
   require(cudaMemcpyAsync(&result, on_device, sizeof result, cudaMemcpyDeviceToHost, stream), "a comparison");
   require(cudaStreamSynchronize(stream), "a comparison");
   return result;
+}
+
+void convert(cudaStream_t stream, const std::byte* from, ElementType from_element, std::byte* to,
+             ElementType to_element, std::size_t count) {
+  switch (from_element) {
+    case ElementType::float32: convert_from<float>(stream, from, to, to_element, count); break;
+    case ElementType::float16: convert_from<__half>(stream, from, to, to_element, count); break;
+    case ElementType::bfloat16: convert_from<__nv_bfloat16>(stream, from, to, to_element, count); break;
+    default: throw InputError("the memory of an input or output has the wrong type");
+  }
+  require(cudaGetLastError(), "a conversion");
 }
 
 void read_through(cudaStream_t stream, const std::byte* data, std::size_t bytes, std::byte* nowhere) {

@@ -28,6 +28,10 @@ struct Agreement {
 Agreement compare(cudaStream_t stream, const std::byte* data, const std::byte* reference, std::size_t bytes,
                   ElementType element, Agreement* on_device);
 
+/// Converts `count` elements between float32, float16 and bfloat16. Throws InputError for other types.
+void convert(cudaStream_t stream, const std::byte* from, ElementType from_element, std::byte* to,
+             ElementType to_element, std::size_t count);
+
 /// Reads enough bytes to evict everything else from the cache.
 void read_through(cudaStream_t stream, const std::byte* data, std::size_t bytes, std::byte* nowhere);
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "ops/core/error.h"
+#include "runtime/gpu/accelerator.h"
 
 namespace taso::gpu::cuda {
 
@@ -22,23 +23,53 @@ inline void require(cudaError_t status, std::string_view what) {
   throw EnvironmentError("the GPU: " + std::string(what) + ": " + cudaGetErrorString(status));
 }
 
+/// Makes a GPU the current one of this thread, and the former one again at the end: callers have their own.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(int device) {
+    require(cudaGetDevice(&former_), "the current GPU");
+    if (former_ != device) require(cudaSetDevice(device), "this GPU");
+    is_changed_ = former_ != device;
+  }
+  ~DeviceGuard() {
+    if (is_changed_) cudaSetDevice(former_);
+  }
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+
+ private:
+  int former_ = 0;
+  bool is_changed_ = false;
+};
+
 /// Memory on the device.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
-    void* memory = nullptr;
-    if (bytes > 0) require(cudaMalloc(&memory, bytes), std::to_string(bytes) + " bytes of memory");
-    memory_ = static_cast<std::byte*>(memory);
+  explicit DeviceBuffer(std::size_t bytes, const DeviceMemory& from = {}) : bytes_(bytes), free_(from.free) {
+    if (bytes == 0) return;
+    const std::string what = std::to_string(bytes) + " bytes of memory";
+    if (from.allocate) {
+      memory_ = static_cast<std::byte*>(from.allocate(bytes));
+      if (memory_ == nullptr) throw EnvironmentError("the caller's allocator has no " + what + " left on the GPU");
+    } else {
+      void* memory = nullptr;
+      require(cudaMalloc(&memory, bytes), what);
+      memory_ = static_cast<std::byte*>(memory);
+    }
   }
   ~DeviceBuffer() {
-    if (memory_ != nullptr) cudaFree(memory_);
+    if (memory_ == nullptr) return;
+    if (free_)
+      free_(memory_, bytes_);
+    else
+      cudaFree(memory_);
   }
-  DeviceBuffer(DeviceBuffer&& other) noexcept
-      : memory_(std::exchange(other.memory_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  DeviceBuffer(DeviceBuffer&& other) noexcept { *this = std::move(other); }
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
     std::swap(memory_, other.memory_);
     std::swap(bytes_, other.bytes_);
+    std::swap(free_, other.free_);
     return *this;
   }
   std::byte* get() const { return memory_; }
@@ -47,6 +78,7 @@ class DeviceBuffer {
  private:
   std::byte* memory_ = nullptr;
   std::size_t bytes_ = 0;
+  std::function<void(void*, std::size_t)> free_;
 };
 
 struct StreamEnd {
@@ -75,6 +107,13 @@ inline Stream make_stream() {
 inline Event make_event() {
   cudaEvent_t event = nullptr;
   require(cudaEventCreate(&event), "an event");
+  return Event(event);
+}
+
+/// An event without timing.
+inline Event make_mark() {
+  cudaEvent_t event = nullptr;
+  require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event");
   return Event(event);
 }
 

@@ -24,21 +24,19 @@ namespace taso::gpu::cuda {
 
 namespace {
 
-constexpr int first_device = 0;
-
-std::string bus_id() {
+std::string bus_id(int device) {
   char text[32] = {};
-  require(cudaDeviceGetPCIBusId(text, sizeof text, first_device), "its place on the bus");
+  require(cudaDeviceGetPCIBusId(text, sizeof text, device), "its place on the bus");
   return text;
 }
 
 class CudaAccelerator : public Accelerator {
  public:
-  CudaAccelerator() : libraries_(first_device), nvml_(bus_id().c_str()) {}
+  explicit CudaAccelerator(int device) : libraries_(device), nvml_(bus_id(device).c_str()) {}
 
   std::string device() const override {
     cudaDeviceProp properties{};
-    require(cudaGetDeviceProperties(&properties, first_device), "its name");
+    require(cudaGetDeviceProperties(&properties, libraries_.device()), "its name");
     return properties.name;
   }
 
@@ -60,27 +58,50 @@ class CudaAccelerator : public Accelerator {
   }
 
   void expect(std::span<const cost::Call> calls) override {
+    const Use use(libraries_);
     if (calls.empty()) libraries_.expect_nothing();
     for (const cost::Call& call : calls) libraries_.expect(libraries_.admitted(lowerings(call)));
   }
-  Measurement measure(const cost::Call& call) override { return tuner().measure(call, {}); }
+  Measurement measure(const cost::Call& call) override {
+    const Use use(libraries_);
+    return tuner().measure(call, {});
+  }
   Measurement measure_choice(const cost::Call& call, const std::string& choice) override {
+    const Use use(libraries_);
     return tuner().measure_choice(call, choice);
   }
   double time_choice(const cost::Call& call, const std::string& choice, const Surroundings& surroundings) override {
+    const Use use(libraries_);
     return tuner().time_choice(call, choice, surroundings);
   }
-  std::vector<Measurement> measure_all(const cost::Call& call) override { return tuner().measure_all(call); }
-  std::vector<std::string> ways(const cost::Call& call, std::size_t most) override { return tuner().ways(call, most); }
+  std::vector<Measurement> measure_all(const cost::Call& call) override {
+    const Use use(libraries_);
+    return tuner().measure_all(call);
+  }
+  std::vector<std::string> ways(const cost::Call& call, std::size_t most) override {
+    const Use use(libraries_);
+    return tuner().ways(call, most);
+  }
   std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
+    const Use use(libraries_);
     libraries_.expect_nothing();  // the program's own kernels are compiled first
     return std::make_unique<Program>(
         libraries_, [this]() -> Tuner& { return tuner(); }, std::move(steps));
   }
   DeviceState state() const override { return nvml_.state(); }
+  int capability() const override { return libraries_.capability(); }
   void use_libraries_only() override { libraries_.leave_out_own(); }
 
  private:
+  /// One thread at a time prepares and measures, with this GPU as its current one.
+  class Use {
+   public:
+    explicit Use(Libraries& libraries) : lock_(libraries.guard()), device_(libraries.device()) {}
+
+   private:
+    std::lock_guard<std::recursive_mutex> lock_;
+    DeviceGuard device_;
+  };
   Tuner& tuner() {
     if (!tuner_) tuner_ = std::make_unique<Tuner>(libraries_);
     return *tuner_;
@@ -95,15 +116,15 @@ class CudaAccelerator : public Accelerator {
 
 }  // namespace taso::gpu::cuda
 
-extern "C" __attribute__((visibility("default"))) void* taso_cuda_open(std::uint64_t layout, char* trouble,
-                                                                       std::size_t trouble_size) {
+extern "C" __attribute__((visibility("default"))) void* taso_cuda_open(std::uint64_t layout, std::int32_t device,
+                                                                       char* trouble, std::size_t trouble_size) {
   const auto say = [&](const char* why) {
     std::snprintf(trouble, trouble_size, "%s", why);
     return static_cast<void*>(nullptr);
   };
   if (layout != taso::gpu::border_layout) return say("the CUDA module belongs to another build of this program");
   try {
-    return static_cast<taso::gpu::Accelerator*>(new taso::gpu::cuda::CudaAccelerator());
+    return static_cast<taso::gpu::Accelerator*>(new taso::gpu::cuda::CudaAccelerator(device));
   } catch (const std::exception& error) {
     return say(error.what());
   } catch (...) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,10 @@ class Program : public DeviceProgram {
   /// step is impossible.
   Program(Libraries& libraries, const std::function<Tuner&()>& tuner, DeviceSteps steps);
 
+  ~Program() override;
+
   std::vector<std::vector<std::byte>> run(std::span<const std::span<const std::byte>> inputs) override;
+  void enqueue(std::span<const CallersMemory> inputs, std::span<const CallersMemory> outputs, void* stream) override;
   std::vector<double> time(std::size_t runs) override;
   std::vector<double> profile() override;
   std::size_t launches() const override { return launches_; }
@@ -29,18 +34,10 @@ class Program : public DeviceProgram {
   LanesFound lanes() const override { return found_; }
 
  private:
-  /// A graph of launches, or one step for the host.
-  struct Segment {
-    std::size_t step = 0;  ///< for the host
-    bool is_host = false;
-    GraphExecution graph;
-    std::size_t kernels = 0;
-  };
-  using Way = std::vector<Segment>;  ///< all segments of a run
-  /// What the steps of a lane use exclusively, one step at a time.
-  struct Lane {
-    Stream stream;  ///< none for the first lane, which uses the program's
-    DeviceBuffer scratch, workspace, moved;
+  /// The addresses of inputs and outputs.
+  struct Ends {
+    std::vector<std::byte*> inputs, outputs;
+    bool operator==(const Ends&) const = default;
   };
   /// An operand that is not aligned as kernels expect: they work on a copy.
   struct Moved {
@@ -50,39 +47,80 @@ class Program : public DeviceProgram {
     bool is_written = false;
     std::size_t operand = 0;
   };
-  std::byte* address(const Binding& binding) const;
+  /// The addresses of everything, by step, without the memory of lanes.
+  struct Placement {
+    std::vector<Places> places;
+    std::vector<std::vector<Moved>> moved;
+  };
+  /// A graph of launches, or one step for the host.
+  struct Segment {
+    std::size_t step = 0;  ///< for the host
+    bool is_host = false;
+    GraphExecution graph;
+    std::size_t kernels = 0;
+  };
+  using Way = std::vector<Segment>;  ///< all segments of a run
+  /// The program on memory of a caller.
+  struct Bound {
+    Ends ends;
+    Placement placement;
+    Way way;
+  };
+  /// What the steps of a lane use exclusively, one step at a time.
+  struct Lane {
+    Stream stream;  ///< none for the first lane, which uses the program's
+    DeviceBuffer scratch, workspace, moved;
+  };
+  std::byte* address(const Binding& binding, const Ends& ends) const;
   cudaStream_t stream_of(std::size_t lane) const { return lane == 0 ? stream_.get() : lanes_[lane].stream.get(); }
   /// `has_one_before`: the step follows the lane's last kernel and waits for nothing else, see Places.
-  void launch(std::size_t step, std::size_t lane, bool has_one_before) const;
+  void launch(const Placement& placement, std::size_t step, std::size_t lane, bool has_one_before) const;
   void allocate();
   void choose(const std::function<Tuner&()>& tuner);
-  void place_steps();
+  Placement placed(const Ends& ends) const;
   void make_lanes();
   void fill_inputs();
   /// `events`: if any, one before the first step and one after each step.
-  Way way(const Schedule& schedule, const std::vector<Event>& events) const;
-  Graph captured(const Schedule& schedule, std::size_t first, std::size_t end, const std::vector<Event>& events) const;
+  Way way(const Placement& placement, const Schedule& schedule, const std::vector<Event>& events) const;
+  Graph captured(const Placement& placement, const Schedule& schedule, std::size_t first, std::size_t end,
+                 const std::vector<Event>& events) const;
+  /// All steps in order, in one lane.
+  Schedule in_sequence() const;
   bool can_run_side_by_side() const;
   void choose_way();
-  void run_on_host(std::size_t step) const;
-  void enqueue(const Way& way) const;
+  const Way& best() const { return beside_.empty() ? alone_ : beside_; }
+  void run_on_host(const Placement& placement, std::size_t step, cudaStream_t stream) const;
+  void enqueue(const Placement& placement, const Way& way, cudaStream_t stream) const;
+  /// Which of the caller's addresses can be used in place; the others are the program's own.
+  Ends usable(std::span<const CallersMemory> inputs, std::span<const CallersMemory> outputs) const;
+  /// The program on these addresses, if they have been passed before; null if not.
+  const Bound* bound(const Ends& ends);
+  void bring(const CallersMemory& input, std::size_t index, cudaStream_t stream) const;
+  void fetch(const CallersMemory& output, std::size_t index, cudaStream_t stream) const;
   std::vector<double> timed(const Way& way, std::size_t runs) const;
   std::vector<std::vector<std::byte>> outputs() const;
   void wait() const;
 
+  std::mutex guard_;  // of runs
   Libraries& libraries_;
   DeviceSteps steps_;
   Stream stream_;
   DeviceBuffer arena_, weights_;
   std::vector<Lane> lanes_;
   std::vector<DeviceBuffer> inputs_, outputs_;
-  std::vector<PreparedCall> calls_;  ///< of each step; empty for steps on the host
-  std::vector<Places> places_;       ///< without the memory of lanes
-  std::vector<std::vector<Moved>> moved_;
+  Ends own_;                         // of inputs_ and outputs_
+  std::vector<PreparedCall> calls_;  // of each step; empty for steps on the host
+  Placement placement_;              // with the program's own inputs and outputs
   std::vector<std::string> choices_;
-  Way alone_, beside_;  ///< sequential; concurrent, if that is faster
+  Schedule fastest_;    // how best() runs
+  Way alone_, beside_;  // sequential; concurrent, if that is faster
   LanesFound found_;
   std::size_t launches_ = 0;
+  std::list<Bound> bound_;  // last used first
+  std::vector<Ends> seen_;  // once, last seen last
+  Event last_;              // the end of the last run
+  void* last_stream_ = nullptr;
+  bool has_run_ = false;
 };
 
 }  // namespace taso::gpu::cuda

@@ -24,6 +24,7 @@ struct Seen {
 class NoProgram : public gpu::DeviceProgram {
  public:
   std::vector<std::vector<std::byte>> run(std::span<const std::span<const std::byte>>) override { return {}; }
+  void enqueue(std::span<const gpu::CallersMemory>, std::span<const gpu::CallersMemory>, void*) override {}
   std::vector<double> time(std::size_t runs) override { return std::vector<double>(runs, 1); }
   std::vector<double> profile() override { return {}; }
   std::size_t launches() const override { return 0; }

@@ -24,6 +24,7 @@ class StepsProgram : public gpu::DeviceProgram {
  public:
   StepsProgram(std::size_t steps, bool interrupts) : steps_(steps), interrupts_(interrupts) {}
   std::vector<std::vector<std::byte>> run(std::span<const std::span<const std::byte>>) override { return {}; }
+  void enqueue(std::span<const gpu::CallersMemory>, std::span<const gpu::CallersMemory>, void*) override {}
   std::vector<double> time(std::size_t runs) override {
     if (interrupts_ && !interrupted()) std::raise(SIGINT);
     return std::vector<double>(runs, static_cast<double>(steps_));

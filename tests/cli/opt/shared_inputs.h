@@ -62,7 +62,7 @@ inline cli::OptSettings options_for(const TemporaryFolder& folder,
 }
 
 /// Returns the report.
-inline Json run(const cli::OptSettings& options, std::unique_ptr<gpu::Accelerator> gpu) {
+inline Json run(const cli::OptSettings& options, std::shared_ptr<gpu::Accelerator> gpu) {
   cli::Console::Options quiet;
   quiet.program = "test";
   quiet.verbosity = -2;

@@ -21,8 +21,9 @@ Overloaded(Visits...) -> Overloaded<Visits...>;
 
 }  // namespace
 
-Libraries::Libraries(int device) {
-  require(cudaSetDevice(device), "this device");
+Libraries::Libraries(int device) : device_(device) {
+  const DeviceGuard current(device);
+  require(cudaFree(nullptr), "its context");  // starts it, so that later calls report their own errors only
   int major = 0, minor = 0, bytes = 0;
   require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "its capability");
   require(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "its capability");

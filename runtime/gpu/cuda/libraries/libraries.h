@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -48,13 +49,18 @@ class Libraries {
   void leave_out_own() { has_own_ = false; }
   std::vector<Lowering> admitted(std::vector<Lowering> lowerings) const;
 
+  int device() const { return device_; }
   int capability() const { return capability_; }  ///< 90 for 9.0
+  /// Held while something is prepared, measured or captured: the libraries' handles are used by one thread at a time.
+  std::recursive_mutex& guard() { return guard_; }
   std::size_t cache_bytes() const { return cache_bytes_; }
 
  private:
   CudnnEngines& cudnn();
   CublasMatmul& cublas();
 
+  std::recursive_mutex guard_;
+  int device_ = 0;
   int capability_ = 0;
   bool has_own_ = true;
   std::size_t cache_bytes_ = 0;

@@ -1,0 +1,394 @@
+// The C interface: translates types, and turns exceptions into numbers.
+#include <taso/taso.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/console/version.h"
+#include "ops/core/error.h"
+#include "ops/text/characters.h"
+#include "runtime/api/optimized.h"
+#include "runtime/gpu/device.h"
+#include "runtime/session/session.h"
+
+using taso::ElementType;
+using taso::runtime::LogLevel;
+using taso::runtime::RunTensor;
+
+struct taso_options {
+  taso::runtime::SessionOptions options;
+};
+
+struct taso_session {
+  taso_session(taso::onnx::Model model, taso::runtime::SessionOptions options)
+      : session(std::move(model), std::move(options)) {
+    for (const auto* ports : {&session.inputs(), &session.outputs()}) {
+      names.emplace_back();
+      for (const taso::runtime::Port& port : *ports) {
+        names.back().emplace_back();
+        if (port.type.shape)
+          for (const taso::Dim& dim : *port.type.shape)
+            names.back().back().push_back(dim.is_static() ? "" : dim.text());
+      }
+    }
+  }
+  taso::runtime::Session session;
+  std::vector<std::vector<std::vector<std::string>>> names;  // of dimensions: of inputs and outputs
+  std::string report;
+};
+
+namespace {
+
+/// A mistake of the caller, not of the model.
+struct BadArgument : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::string& last_error() {
+  thread_local std::string text;
+  return text;
+}
+
+taso_status failed(taso_status status, const char* text) {
+  try {
+    last_error() = taso::on_one_line(text);
+  } catch (...) {  // no memory for the message
+  }
+  return status;
+}
+
+/// Runs `work`; nothing that it throws gets out. `input` is what an invalid input means here.
+template <class Work>
+taso_status guarded(taso_status input, const Work& work) {
+  try {
+    last_error().clear();
+    work();
+    return TASO_OK;
+  } catch (const BadArgument& error) {
+    return failed(TASO_BAD_ARGUMENT, error.what());
+  } catch (const taso::runtime::Cancelled& error) {
+    return failed(TASO_CANCELLED, error.what());
+  } catch (const taso::runtime::CheckFailed& error) {
+    return failed(TASO_CHECK_FAILED, error.what());
+  } catch (const taso::InputError& error) {
+    return failed(input, error.what());
+  } catch (const taso::EnvironmentError& error) {
+    return failed(TASO_UNAVAILABLE, error.what());
+  } catch (const std::bad_alloc&) {
+    return failed(TASO_UNAVAILABLE, "there is not enough memory");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return failed(TASO_UNAVAILABLE, error.what());
+  } catch (const std::exception& error) {
+    return failed(TASO_BUG, error.what());
+  } catch (...) {
+    return failed(TASO_BUG, "an unknown error");
+  }
+}
+
+template <class T>
+T& required(T* pointer, const char* what) {
+  if (pointer == nullptr) throw BadArgument(fmt::format("{} is null", what));
+  return *pointer;
+}
+
+struct NumberedType {
+  ElementType element;
+  taso_type number;
+};
+constexpr NumberedType numbered_types[] = {
+    {ElementType::float32, TASO_FLOAT32},   {ElementType::float64, TASO_FLOAT64}, {ElementType::float16, TASO_FLOAT16},
+    {ElementType::bfloat16, TASO_BFLOAT16}, {ElementType::int8, TASO_INT8},       {ElementType::int16, TASO_INT16},
+    {ElementType::int32, TASO_INT32},       {ElementType::int64, TASO_INT64},     {ElementType::uint8, TASO_UINT8},
+    {ElementType::uint16, TASO_UINT16},     {ElementType::uint32, TASO_UINT32},   {ElementType::uint64, TASO_UINT64},
+    {ElementType::boolean, TASO_BOOL},
+};
+
+std::int32_t number_of(ElementType element) {
+  for (const NumberedType& one : numbered_types)
+    if (one.element == element) return one.number;
+  return TASO_UNDEFINED;
+}
+
+ElementType element_of(std::int32_t number) {
+  for (const NumberedType& one : numbered_types)
+    if (one.number == number) return one.element;
+  throw BadArgument(fmt::format("{} is not the number of a tensor's type", number));
+}
+
+taso::Extents extents_of(const taso_tensor& tensor) {
+  if (tensor.rank < 0 || tensor.rank > TASO_MAX_RANK)
+    throw BadArgument(fmt::format("a tensor cannot have {} axes", tensor.rank));
+  return {tensor.shape, tensor.shape + tensor.rank};
+}
+
+bool is_on_device(const taso_tensor& tensor) {
+  if (tensor.place != TASO_HOST && tensor.place != TASO_DEVICE)
+    throw BadArgument(fmt::format("{} is not the number of a place", tensor.place));
+  return tensor.place == TASO_DEVICE;
+}
+
+void set_shape(taso_tensor& tensor, const taso::Extents& extents) {
+  if (extents.size() > TASO_MAX_RANK)
+    throw taso::InputError(fmt::format("a result has {} axes, more than this interface allows", extents.size()));
+  tensor.rank = static_cast<std::int32_t>(extents.size());
+  std::copy(extents.begin(), extents.end(), tensor.shape);
+}
+
+/// Only shapes.
+std::vector<RunTensor> shapes_of(const taso_tensor* inputs, std::size_t count) {
+  if (count > 0) required(inputs, "the array of inputs");
+  std::vector<RunTensor> list(count);
+  for (std::size_t i = 0; i < count; ++i) list[i].extents = extents_of(inputs[i]);
+  return list;
+}
+
+void need_count(const char* what, std::size_t expected, std::size_t given) {
+  if (expected != given) throw BadArgument(fmt::format("the model has {} {}, not {}", expected, what, given));
+}
+
+taso_status load(taso::onnx::Model (*read)(const void*), const void* what, const taso_options* options,
+                 taso_session** session) {
+  return guarded(TASO_BAD_MODEL, [&] {
+    required(session, "the place for the session") = nullptr;
+    taso::runtime::SessionOptions chosen = options == nullptr ? taso::runtime::SessionOptions() : options->options;
+    taso::onnx::Model model = read(what);
+    if (chosen.search_seconds > 0) model = taso::runtime::optimized(model, chosen);
+    *session = std::make_unique<taso_session>(std::move(model), std::move(chosen)).release();
+  });
+}
+
+taso_status describe(const taso_session* session, bool is_output, std::size_t index, taso_value* value) {
+  return guarded(TASO_BAD_ARGUMENT, [&] {
+    taso_value& described = required(value, "the place for the value");
+    const auto& ports = is_output ? required(session, "the session").session.outputs()
+                                  : required(session, "the session").session.inputs();
+    if (index >= ports.size())
+      throw BadArgument(fmt::format("the model has {} {}", ports.size(), is_output ? "outputs" : "inputs"));
+    const taso::runtime::Port& port = ports[index];
+    described = {};
+    described.name = port.name.c_str();
+    described.type = number_of(port.type.element);
+    described.rank = -1;
+    if (!port.type.shape || port.type.shape->size() > TASO_MAX_RANK) return;
+    described.rank = static_cast<std::int32_t>(port.type.shape->size());
+    for (std::size_t i = 0; i < port.type.shape->size(); ++i) {
+      const taso::Dim& dim = (*port.type.shape)[i];
+      described.shape[i] = dim.known().value_or(-1);
+      if (!dim.is_static()) described.dimensions[i] = session->names[is_output ? 1 : 0][index][i].c_str();
+    }
+  });
+}
+
+const taso::gpu::DeviceReport& devices() {
+  static const taso::gpu::DeviceReport report = taso::gpu::find_devices();
+  return report;
+}
+
+}  // namespace
+
+int32_t taso_api_version(void) { return TASO_API_VERSION; }
+
+const char* taso_version(void) {
+  static const std::string text(taso::cli::program_version());
+  return text.c_str();
+}
+
+const char* taso_last_error(void) { return last_error().c_str(); }
+
+const char* taso_status_name(int32_t status) {
+  switch (status) {
+    case TASO_OK: return "TASO_OK";
+    case TASO_BUG: return "TASO_BUG";
+    case TASO_BAD_ARGUMENT: return "TASO_BAD_ARGUMENT";
+    case TASO_BAD_MODEL: return "TASO_BAD_MODEL";
+    case TASO_CHECK_FAILED: return "TASO_CHECK_FAILED";
+    case TASO_UNAVAILABLE: return "TASO_UNAVAILABLE";
+    case TASO_CANCELLED: return "TASO_CANCELLED";
+    default: return "unknown";
+  }
+}
+
+int32_t taso_device_count(void) {
+  int32_t count = 0;
+  guarded(TASO_BUG, [&] {
+    if (devices().trouble.empty()) count = static_cast<int32_t>(devices().cuda->devices.size());
+  });
+  return count;
+}
+
+const char* taso_device_text(void) {
+  const char* text = "";
+  guarded(TASO_BUG, [&] {
+    static const std::string line = taso::gpu::describe(devices());
+    text = line.c_str();
+  });
+  return text;
+}
+
+taso_status taso_options_create(taso_options** options) {
+  return guarded(TASO_BUG, [&] { required(options, "the place for the options") = new taso_options(); });
+}
+
+void taso_options_destroy(taso_options* options) { delete options; }
+
+taso_status taso_options_set(taso_options* options, const char* name, const char* value) {
+  return guarded(TASO_BAD_ARGUMENT, [&] {
+    required(options, "the options").options.set(&required(name, "the name"), &required(value, "the value"));
+  });
+}
+
+taso_status taso_options_set_log(taso_options* options, taso_log_function log, void* user) {
+  return guarded(TASO_BUG, [&] {
+    auto& chosen = required(options, "the options").options;
+    chosen.log = nullptr;
+    if (log != nullptr)
+      chosen.log = [=](LogLevel level, const std::string& text) { log(user, static_cast<int>(level), text.c_str()); };
+  });
+}
+
+taso_status taso_options_set_cancel(taso_options* options, taso_cancel_function cancel, void* user) {
+  return guarded(TASO_BUG, [&] {
+    auto& chosen = required(options, "the options").options;
+    chosen.is_cancelled = nullptr;
+    if (cancel != nullptr) chosen.is_cancelled = [=] { return cancel(user) != 0; };
+  });
+}
+
+taso_status taso_options_set_allocator(taso_options* options, taso_allocate_function allocate, taso_free_function free,
+                                       void* user) {
+  return guarded(TASO_BUG, [&] {
+    auto& chosen = required(options, "the options").options;
+    if ((allocate == nullptr) != (free == nullptr)) throw BadArgument("an allocator has two functions");
+    chosen.memory = {};
+    if (allocate == nullptr) return;
+    chosen.memory.allocate = [=](std::size_t bytes) { return allocate(user, bytes); };
+    chosen.memory.free = [=](void* memory, std::size_t bytes) { free(user, memory, bytes); };
+  });
+}
+
+taso_status taso_session_load(const char* path, const taso_options* options, taso_session** session) {
+  if (path == nullptr) return failed(TASO_BAD_ARGUMENT, "the path is null");
+  return load([](const void* name) { return taso::onnx::Model::load(static_cast<const char*>(name)); }, path, options,
+              session);
+}
+
+taso_status taso_session_load_bytes(const void* bytes, size_t size, const char* folder, const taso_options* options,
+                                    taso_session** session) {
+  if (bytes == nullptr && size > 0) return failed(TASO_BAD_ARGUMENT, "the model is null");
+  struct Bytes {
+    std::string_view all;
+    const char* folder;
+  };
+  const Bytes what{{static_cast<const char*>(bytes), size}, folder};
+  const auto read = [](const void* given) {
+    const auto& model = *static_cast<const Bytes*>(given);
+    return taso::onnx::Model::parse(model.all, model.folder == nullptr ? "" : model.folder);
+  };
+  return load(read, &what, options, session);
+}
+
+void taso_session_destroy(taso_session* session) { delete session; }
+
+size_t taso_session_input_count(const taso_session* session) {
+  return session == nullptr ? 0 : session->session.inputs().size();
+}
+
+size_t taso_session_output_count(const taso_session* session) {
+  return session == nullptr ? 0 : session->session.outputs().size();
+}
+
+taso_status taso_session_input(const taso_session* session, size_t index, taso_value* value) {
+  return describe(session, false, index, value);
+}
+
+taso_status taso_session_output(const taso_session* session, size_t index, taso_value* value) {
+  return describe(session, true, index, value);
+}
+
+int32_t taso_session_place(const taso_session* session) {
+  return session != nullptr && session->session.is_on_gpu() ? TASO_DEVICE : TASO_HOST;
+}
+
+const char* taso_session_device(const taso_session* session) {
+  return session == nullptr ? "" : session->session.device().c_str();
+}
+
+const char* taso_session_report(taso_session* session) {
+  if (session == nullptr) return "";
+  guarded(TASO_BUG, [&] { session->report = session->session.report(); });
+  return session->report.c_str();
+}
+
+taso_status taso_session_infer(const taso_session* session, const taso_tensor* inputs, size_t input_count,
+                               taso_tensor* outputs, size_t output_count) {
+  return guarded(TASO_BAD_ARGUMENT, [&] {
+    const taso::runtime::Session& loaded = required(session, "the session").session;
+    need_count("inputs", loaded.inputs().size(), input_count);
+    need_count("outputs", loaded.outputs().size(), output_count);
+    if (output_count > 0) required(outputs, "the array of outputs");
+    const auto shapes = loaded.infer(shapes_of(inputs, input_count));
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      outputs[i].type = number_of(loaded.outputs()[i].type.element);
+      outputs[i].rank = -1;
+      if (shapes[i]) set_shape(outputs[i], *shapes[i]);
+    }
+  });
+}
+
+taso_status taso_session_warm_up(taso_session* session, const taso_tensor* inputs, size_t input_count) {
+  return guarded(TASO_BAD_ARGUMENT, [&] {
+    taso::runtime::Session& loaded = required(session, "the session").session;
+    need_count("inputs", loaded.inputs().size(), input_count);
+    loaded.warm_up(shapes_of(inputs, input_count));
+  });
+}
+
+taso_status taso_session_run(taso_session* session, const taso_tensor* inputs, size_t input_count, taso_tensor* outputs,
+                             size_t output_count, void* stream) {
+  return guarded(TASO_BAD_ARGUMENT, [&] {
+    taso::runtime::Session& loaded = required(session, "the session").session;
+    need_count("inputs", loaded.inputs().size(), input_count);
+    need_count("outputs", loaded.outputs().size(), output_count);
+    if (output_count > 0) required(outputs, "the array of outputs");
+    std::vector<RunTensor> given = shapes_of(inputs, input_count), taken(output_count);
+    for (std::size_t i = 0; i < input_count; ++i) {
+      given[i].data = static_cast<std::byte*>(inputs[i].data);
+      given[i].capacity = inputs[i].capacity;
+      given[i].element = element_of(inputs[i].type);
+      given[i].is_on_device = is_on_device(inputs[i]);
+    }
+    for (std::size_t i = 0; i < output_count; ++i) {
+      taken[i].data = static_cast<std::byte*>(outputs[i].data);
+      taken[i].capacity = outputs[i].capacity;
+      taken[i].is_on_device = is_on_device(outputs[i]);
+    }
+    loaded.run(given, taken, stream);
+    // Memory for all results first: if there is none, nothing is lost.
+    std::vector<std::unique_ptr<char[]>> made(output_count);
+    for (std::size_t i = 0; i < output_count; ++i)
+      if (taken[i].data == nullptr && !taken[i].is_on_device)
+        made[i] = std::make_unique_for_overwrite<char[]>(std::max<std::size_t>(taken[i].made.bytes(), 1));
+    for (std::size_t i = 0; i < output_count; ++i) {
+      outputs[i].type = number_of(taken[i].element);
+      set_shape(outputs[i], taken[i].extents);
+      if (!made[i]) continue;
+      if (taken[i].made.bytes() > 0) std::memcpy(made[i].get(), taken[i].made.data(), taken[i].made.bytes());
+      outputs[i].capacity = std::max<std::size_t>(taken[i].made.bytes(), 1);
+      outputs[i].data = made[i].release();
+    }
+  });
+}
+
+void taso_tensor_free(taso_tensor* tensor) {
+  if (tensor == nullptr) return;
+  delete[] static_cast<char*>(tensor->data);
+  tensor->data = nullptr;
+  tensor->capacity = 0;
+}

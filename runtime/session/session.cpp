@@ -1,0 +1,318 @@
+#include "runtime/session/session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "onnx/cleanup/cleanup.h"
+#include "onnx/export/edit.h"
+#include "onnx/model/proto.h"
+#include "ops/core/error.h"
+#include "ops/text/characters.h"
+#include "runtime/host/interpreter.h"
+#include "runtime/session/shared_gpu.h"
+
+namespace taso::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Passes on what happens while kernels are measured.
+class SessionWatcher : public pricing::Watcher {
+ public:
+  explicit SessionWatcher(const SessionOptions& options) : options_(options) {}
+  void note(std::string_view text) override { options_.say(LogLevel::detail, std::string(text)); }
+  bool goes_on() override { return !options_.is_cancelled || !options_.is_cancelled(); }
+
+ private:
+  const SessionOptions& options_;
+};
+
+std::size_t bytes_of(ElementType element, const Extents& extents) {
+  return static_cast<std::size_t>(count(extents)) * size_of(element);
+}
+
+/// The tensor as an array, without a copy if it is aligned.
+Array array_of(const RunTensor& tensor) {
+  const std::size_t bytes = bytes_of(tensor.element, tensor.extents);
+  if (bytes > 0 && reinterpret_cast<std::uintptr_t>(tensor.data) % size_of(tensor.element) == 0)
+    return Array::view(tensor.element, tensor.extents, tensor.data, nullptr);
+  Array copy(tensor.element, tensor.extents);
+  if (bytes > 0) std::memcpy(copy.mutable_data(), tensor.data, bytes);
+  return copy;
+}
+
+bool lies_in(const Array& array, const RunTensor& memory) {
+  return std::less_equal<>()(memory.data, array.data()) &&
+         std::less<>()(array.data(), memory.data + bytes_of(memory.element, memory.extents));
+}
+
+Array copy_of(const Array& array) {
+  Array copy(array.type(), array.extents());
+  if (array.bytes() > 0) std::memcpy(copy.mutable_data(), array.data(), array.bytes());
+  return copy;
+}
+
+std::string shape_text(const Extents& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
+
+/// Throws unless the caller gave enough memory for an output.
+void need_room(const Port& port, const RunTensor& output) {
+  const std::size_t bytes = bytes_of(output.element, output.extents);
+  if (output.data != nullptr && output.capacity < bytes)
+    throw InputError(fmt::format("the output '{}' has {} bytes of memory, but its shape {} needs {}",
+                                 on_one_line(port.name), output.capacity, shape_text(output.extents), bytes));
+}
+
+}  // namespace
+
+Session::Session(onnx::Model model, SessionOptions options) : options_(std::move(options)), process_(::getpid()) {
+  const auto start = Clock::now();
+  take(std::move(model));
+  if (options_.device != SessionOptions::Device::cpu) open_gpu();
+  options_.say(LogLevel::info, fmt::format("ready on {} after {:.2f} s", device_, seconds_since(start)));
+}
+
+void Session::take(onnx::Model model) {
+  model.validate();
+  const auto names = [](const auto& list) {
+    std::vector<std::string> all;
+    for (const auto& value : list) all.push_back(value.name());
+    return all;
+  };
+  const std::vector<std::string> outputs = names(model.proto().graph().output());
+  onnx::GraphEdit edit(model);
+  onnx::clean_up(edit);
+  graph_ = edit.imported()->graph;
+  for (const Value& input : graph_.inputs) inputs_.push_back({input.node->as_input()->name, input.type()});
+  for (std::size_t i = 0; i < graph_.outputs.size(); ++i) outputs_.push_back({outputs.at(i), graph_.outputs[i].type()});
+}
+
+void Session::open_gpu() {
+  std::string trouble;
+  std::shared_ptr<gpu::Accelerator> gpu = shared_gpu(options_.device_number, trouble);
+  const bool is_demanded = options_.device == SessionOptions::Device::cuda;
+  if (!gpu) {
+    if (is_demanded) throw EnvironmentError(fmt::format("no GPU can be used: {}", trouble));
+    options_.say(LogLevel::info, fmt::format("no GPU can be used: {}", trouble));
+    return;
+  }
+  device_ = gpu->device();
+  if (gpu->capability() < 90)
+    options_.say(LogLevel::warning,
+                 fmt::format("{} has compute capability {}.{}: kernels of taso that need 9.0 are left out", device_,
+                             gpu->capability() / 10, gpu->capability() % 10));
+  pricing::PricingOptions priced{true, options_.prices, options_.precision, true, options_.measures, options_.lanes};
+  pricing_ = std::make_unique<pricing::Pricing>(priced, std::move(gpu), std::make_unique<SessionWatcher>(options_));
+  const auto is_sized = [](const Port& port) { return port.type.shape && static_extents(*port.type.shape); };
+  if (!std::all_of(inputs_.begin(), inputs_.end(), is_sized)) return;  // planned when sizes are known
+  try {
+    plan_for({});
+  } catch (const InputError& error) {
+    if (is_demanded) throw;
+    options_.say(LogLevel::warning, fmt::format("the GPU is not used: {}", error.what()));
+    pricing_.reset();
+    device_ = "CPU";
+  }
+}
+
+Sizes Session::sizes_of(std::span<const RunTensor> inputs) const {
+  if (inputs.size() != inputs_.size())
+    throw InputError(fmt::format("the model has {} inputs, not {}", inputs_.size(), inputs.size()));
+  Sizes sizes;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    learn_sizes(inputs_[i].name, inputs_[i].type.shape, inputs[i].extents, sizes);
+  return sizes;
+}
+
+std::vector<std::optional<Extents>> Session::infer(std::span<const RunTensor> inputs) const {
+  const Sizes sizes = sizes_of(inputs);
+  std::vector<std::optional<Extents>> all;
+  for (const Port& output : outputs_) {
+    all.emplace_back();
+    if (!output.type.shape) continue;
+    all.back().emplace();
+    for (const Dim& dim : *output.type.shape) all.back()->push_back(size_of(dim, sizes).value_or(-1));
+  }
+  return all;
+}
+
+void Session::warm_up(std::span<const RunTensor> inputs) {
+  const Sizes sizes = sizes_of(inputs);
+  check_process();
+  if (is_on_gpu()) plan_for(sizes);
+}
+
+std::shared_ptr<Session::SizedModel> Session::plan_for(const Sizes& sizes) {
+  const std::lock_guard lock(planning_);
+  const auto found = std::find_if(plans_.begin(), plans_.end(), [&](const auto& one) { return one->sizes == sizes; });
+  if (found != plans_.end()) {
+    plans_.splice(plans_.begin(), plans_, found);
+    return plans_.front();
+  }
+  const auto start = Clock::now();
+  if (options_.is_cancelled && options_.is_cancelled()) throw Cancelled();
+  auto made = std::make_shared<SizedModel>();
+  made->sizes = sizes;
+  const cost::DimensionSizes of = [kept = &made->sizes](std::string_view name) {
+    const auto size = kept->find(name);
+    return size == kept->end() ? 1 : size->second;
+  };
+  pricing_->set_cache_residency(graph_, of);
+  made->model = std::make_unique<GpuModel>(graph_, *pricing_, of);
+  if (options_.is_cancelled && options_.is_cancelled()) throw Cancelled();
+  made->model->prepare(options_.lanes, options_.memory);
+  if (const auto& on_host = made->model->on_host(); !on_host.empty())
+    options_.say(LogLevel::warning,
+                 fmt::format("without a kernel, and computed by the host: {}", fmt::join(on_host, ", ")));
+  if (const double share = made->model->measured_share(); share < 0.9 && !options_.measures)
+    options_.say(
+        LogLevel::warning,
+        fmt::format("{:.0f} % of the time is predicted, not measured here: the plan may be slower than it could be",
+                    100 * (1 - share)));
+  plans_.push_front(std::move(made));
+  make_room();
+  options_.say(LogLevel::info, fmt::format("planned in {:.2f} s", seconds_since(start)));
+  return plans_.front();
+}
+
+void Session::make_room() {
+  const auto bytes = [&] {
+    std::size_t sum = 0;
+    for (const auto& one : plans_) sum += static_cast<std::size_t>(one->model->program().device_bytes());
+    return sum;
+  };
+  const std::size_t most = options_.most_device_bytes;
+  while (plans_.size() > options_.most_plans || (plans_.size() > 1 && most > 0 && bytes() > most)) plans_.pop_back();
+  if (most == 0 || bytes() <= most) return;
+  const std::size_t needed = bytes();
+  plans_.clear();
+  throw EnvironmentError(
+      fmt::format("the model needs {} bytes of device memory, more than the limit of {}", needed, most));
+}
+
+void Session::check_process() const {
+  // CUDA does not survive a fork. On the host nothing is lost: loops go on without the threads of the parent.
+  if (is_on_gpu() && ::getpid() != process_)
+    throw EnvironmentError("the process was forked after the model was loaded: load it in the child");
+}
+
+void Session::run(std::span<const RunTensor> inputs, std::span<RunTensor> outputs, void* stream) {
+  check_process();
+  if (outputs.size() != outputs_.size())
+    throw InputError(fmt::format("the model has {} outputs, not {}", outputs_.size(), outputs.size()));
+  for (std::size_t i = 0; i < std::min(inputs.size(), inputs_.size()); ++i) {
+    const RunTensor& input = inputs[i];
+    const std::string name = on_one_line(inputs_[i].name);
+    if (inputs_[i].type.element == ElementType::undefined)
+      throw InputError(fmt::format("the input '{}' has a type that cannot be run", name));
+    if (input.element != inputs_[i].type.element)
+      throw InputError(fmt::format("the input '{}' has the type {}, not {}", name, name_of(inputs_[i].type.element),
+                                   name_of(input.element)));
+    const bool has_negative = std::any_of(input.extents.begin(), input.extents.end(), [](auto one) { return one < 0; });
+    if (has_negative) continue;  // refused with the shape
+    if (input.data == nullptr && bytes_of(input.element, input.extents) > 0)
+      throw InputError(fmt::format("the input '{}' has no memory", name));
+    if (input.capacity < bytes_of(input.element, input.extents))
+      throw InputError(fmt::format("the input '{}' has {} bytes of memory, but its shape {} needs {}", name,
+                                   input.capacity, shape_text(input.extents), bytes_of(input.element, input.extents)));
+  }
+  if (is_on_gpu()) return run_on_gpu(inputs, outputs, stream);
+  run_on_host(inputs, outputs);
+}
+
+void Session::run_on_host(std::span<const RunTensor> inputs, std::span<RunTensor> outputs) const {
+  sizes_of(inputs);
+  const auto on_host = [](const auto& list, const std::vector<Port>& ports) {
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (list[i].is_on_device)
+        throw InputError(
+            fmt::format("'{}' is on a device, but the model runs on the host", on_one_line(ports[i].name)));
+  };
+  on_host(inputs, inputs_);
+  on_host(outputs, outputs_);
+  std::vector<Array> arrays;
+  for (const RunTensor& input : inputs) arrays.push_back(array_of(input));
+  std::vector<Array> results = interpret(graph_, arrays, {options_.threads});
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i].element = results[i].type();
+    outputs[i].extents = results[i].extents();
+    need_room(outputs_[i], outputs[i]);
+    // A result may be an input, which the next results overwrite or the caller changes.
+    if (std::any_of(inputs.begin(), inputs.end(), [&](const RunTensor& input) { return lies_in(results[i], input); }))
+      results[i] = copy_of(results[i]);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].data == nullptr)
+      outputs[i].made = std::move(results[i]);
+    else if (results[i].bytes() > 0)
+      std::memcpy(outputs[i].data, results[i].data(), results[i].bytes());
+  }
+}
+
+void Session::run_on_gpu(std::span<const RunTensor> inputs, std::span<RunTensor> outputs, void* stream) {
+  const std::shared_ptr<SizedModel> plan = plan_for(sizes_of(inputs));
+  const GpuModel& model = *plan->model;
+  std::vector<gpu::CallersMemory> given, taken;
+  std::vector<Array> kept;  // what is copied from and to the host
+  for (const RunTensor& input : inputs) {
+    given.push_back({input.data, input.is_on_device, input.element});
+    const ElementType stored = cost::stored(input.element, model.precision());
+    if (input.is_on_device || stored == input.element || input.data == nullptr) continue;
+    kept.push_back(array_of(input).cast(stored));
+    given.back().data = const_cast<std::byte*>(kept.back().data());  // an input is not written
+  }
+  std::vector<Array> made(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    RunTensor& output = outputs[i];
+    output.element = outputs_[i].type.element;
+    output.extents = model.output_extents(i);
+    need_room(outputs_[i], output);
+    if (output.is_on_device && output.data == nullptr && bytes_of(output.element, output.extents) > 0)
+      throw InputError(fmt::format("the output '{}' has no memory on the device", on_one_line(outputs_[i].name)));
+    taken.push_back({output.data, output.is_on_device, output.element});
+    const ElementType stored = cost::stored(output.element, model.precision());
+    if (output.is_on_device || (output.data != nullptr && stored == output.element)) continue;
+    made[i] = Array(stored, output.extents);
+    taken.back().data = made[i].mutable_data();
+  }
+  model.program().enqueue(given, taken, stream);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (made[i].type() == ElementType::undefined) continue;
+    if (made[i].type() != outputs[i].element) made[i] = made[i].cast(outputs[i].element);
+    if (outputs[i].data == nullptr)
+      outputs[i].made = std::move(made[i]);
+    else if (made[i].bytes() > 0)
+      std::memcpy(outputs[i].data, made[i].data(), made[i].bytes());
+  }
+}
+
+std::string Session::report() {
+  nlohmann::ordered_json all{{"device", device_}, {"operators", graph_.nodes().size()}};
+  if (is_on_gpu()) {
+    all["precision"] = cost::name_of(options_.precision);
+    all["prices"] = pricing_->source();
+    all["plans"] = nlohmann::ordered_json::array();
+    const std::lock_guard lock(planning_);
+    for (const auto& one : plans_) {
+      const GpuModel& model = *one->model;
+      all["plans"].push_back({{"sizes", one->sizes},
+                              {"kernels", model.program().launches()},
+                              {"streams", model.program().lanes().lanes},
+                              {"device_bytes", model.program().device_bytes()},
+                              {"layout", model.plan().layout == cost::Layout::channels_last ? "NHWC" : "NCHW"},
+                              {"on_host", model.on_host()},
+                              {"measured_share", model.measured_share()}});
+    }
+  }
+  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace taso::runtime
