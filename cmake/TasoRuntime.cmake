@@ -17,5 +17,6 @@ target_include_directories(taso_runtime PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime/api> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(taso_runtime PRIVATE taso_cli)
 target_link_options(taso_runtime PRIVATE
-  -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/taso.map -Wl,--exclude-libs,ALL)
+  -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/taso.map -Wl,--exclude-libs,ALL
+  -Wl,--as-needed)  # without Z3, which only programs use
 taso_compile_options(taso_runtime)

@@ -7,22 +7,11 @@
 #include "cli/files/rule_set.h"
 #include "onnx/model/version.h"
 #include "runtime/gpu/device.h"
-#ifdef TASO_VERIFIES
-#include "verifier/version.h"
-#endif
 
 extern "C" char* openblas_get_config(void);
 
 namespace taso::cli {
 namespace {
-
-std::string prover_version() {
-#ifdef TASO_VERIFIES
-  return verifier::z3_version();
-#else
-  return "not built in";
-#endif
-}
 
 /// The library says "OpenBLAS 0.3.21 NO_AFFINITY …".
 std::string openblas_version() {

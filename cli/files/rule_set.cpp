@@ -14,14 +14,11 @@
 #include "ops/text/spelling.h"
 #include "rules/instance/float_class.h"
 #include "rules/language/canonical.h"
-#ifdef TASO_VERIFIES
-#include "cli/verify/proved_rules.h"
-#endif
-
 namespace taso::cli {
 namespace {
 
 constexpr const char* partial_rules = "partial.rules";
+Prover chosen_prover{};
 
 /// The shipped rules: the generated ones, those written by hand, and the corrected programs. Empty if there are none.
 std::vector<std::filesystem::path> shipped_rules() {
@@ -141,7 +138,11 @@ std::string print(const RuleSet& set) {
   return rules::print(file);
 }
 
-SearchRules prove(const RuleSet& set, [[maybe_unused]] unsigned jobs, [[maybe_unused]] Console& console, bool anew) {
+void use_prover(Prover prover) { chosen_prover = prover; }
+
+std::string prover_version() { return chosen_prover.version != nullptr ? chosen_prover.version() : "not built in"; }
+
+SearchRules prove(const RuleSet& set, unsigned jobs, Console& console, bool anew) {
   SearchRules result;
   result.hash = set.hash;
   std::vector<GivenRule> open;
@@ -157,18 +158,18 @@ SearchRules prove(const RuleSet& set, [[maybe_unused]] unsigned jobs, [[maybe_un
     if (anew || !set.proved[one.file]) open.push_back(one);
   }
   if (open.empty()) return result;
-#ifdef TASO_VERIFIES
-  Proofs proofs = prove_rules(open, set.files, jobs, console, anew);
-  result.failures = std::move(proofs.failures);
-  result.interrupted = proofs.interrupted;
-#else
+  if (chosen_prover.prove != nullptr) {
+    Proofs proofs = chosen_prover.prove(open, set.files, jobs, console, anew);
+    result.failures = std::move(proofs.failures);
+    result.interrupted = proofs.interrupted;
+    return result;
+  }
   // One line for each file that has unproved rules.
   std::set<std::size_t> files;
   for (const GivenRule& one : open)
     if (files.insert(one.file).second)
-      result.failures.push_back(fmt::format("{}: not a shipped, proved rule file, and this build has no prover",
+      result.failures.push_back(fmt::format("{}: not a shipped, proved rule file, and there is no prover here",
                                             on_one_line(set.files[one.file].source.name())));
-#endif
   return result;
 }
 

@@ -45,8 +45,24 @@ struct SearchRules {
   bool interrupted = false;                                ///< before all were decided
 };
 
-/// Proves the rules that are not known to be proved; with `anew`, all rules. In a build without a prover, each file
-/// with such rules is a failure.
+struct Proofs {
+  std::vector<std::string> failures;  ///< one line for each rule that is not proved
+  bool interrupted = false;           ///< before all were decided
+};
+struct Prover {
+  std::string (*version)();
+  /// See cli/verify/proved_rules.h.
+  Proofs (*prove)(const std::vector<GivenRule>& rules, const std::vector<GivenFile>& files, unsigned jobs,
+                  Console& console, bool anew);
+};
+/// Programs have a prover if they are built with Z3 (cli/verify/with_prover.cpp). The library for other programs has
+/// none, so that it does not need Z3.
+void use_prover(Prover prover);
+/// Of Z3.
+std::string prover_version();
+
+/// Proves the rules that are not known to be proved; with `anew`, all rules. Without a prover, each file with such rules
+/// is a failure.
 SearchRules prove(const RuleSet& set, unsigned jobs, Console& console, bool anew = false);
 
 }  // namespace taso::cli

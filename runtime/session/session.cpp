@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "onnx/cleanup/cleanup.h"
-#include "onnx/export/edit.h"
 #include "onnx/model/proto.h"
 #include "ops/core/error.h"
 #include "ops/text/characters.h"
@@ -73,26 +72,23 @@ void need_room(const Port& port, const RunTensor& output) {
 
 }  // namespace
 
-Session::Session(onnx::Model model, SessionOptions options) : options_(std::move(options)), process_(::getpid()) {
+Session::Session(onnx::Model model, SessionOptions options)
+    : options_(std::move(options)), model_(std::move(model)), process_(::getpid()) {
   const auto start = Clock::now();
-  take(std::move(model));
+  read();
   if (options_.device != SessionOptions::Device::cpu) open_gpu();
   options_.say(LogLevel::info, fmt::format("ready on {} after {:.2f} s", device_, seconds_since(start)));
 }
 
-void Session::take(onnx::Model model) {
-  model.validate();
-  const auto names = [](const auto& list) {
-    std::vector<std::string> all;
-    for (const auto& value : list) all.push_back(value.name());
-    return all;
-  };
-  const std::vector<std::string> outputs = names(model.proto().graph().output());
-  onnx::GraphEdit edit(model);
-  onnx::clean_up(edit);
-  graph_ = edit.imported()->graph;
+void Session::read() {
+  model_.validate();
+  edit_ = std::make_unique<onnx::GraphEdit>(model_);
+  onnx::clean_up(*edit_);
+  graph_ = edit_->imported()->graph;
   for (const Value& input : graph_.inputs) inputs_.push_back({input.node->as_input()->name, input.type()});
-  for (std::size_t i = 0; i < graph_.outputs.size(); ++i) outputs_.push_back({outputs.at(i), graph_.outputs[i].type()});
+  const auto& outputs = model_.proto().graph().output();
+  for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
+    outputs_.push_back({outputs.Get(static_cast<int>(i)).name(), graph_.outputs[i].type()});
 }
 
 void Session::open_gpu() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "onnx/export/edit.h"
 #include "onnx/model/model.h"
 #include "ops/core/array.h"
 #include "runtime/session/gpu_model.h"
@@ -62,7 +63,8 @@ class Session {
     std::unique_ptr<GpuModel> model;
   };
 
-  void take(onnx::Model model);
+  /// Cleans the model up and reads its graph.
+  void read();
   /// Leaves the model on the host if there is no GPU, or none that can run it.
   void open_gpu();
   Sizes sizes_of(std::span<const RunTensor> inputs) const;
@@ -73,6 +75,8 @@ class Session {
   void check_process() const;
 
   SessionOptions options_;
+  onnx::Model model_;  // with the weights, which the graph reads when it needs them
+  std::unique_ptr<onnx::GraphEdit> edit_;
   Graph graph_;
   std::vector<Port> inputs_, outputs_;
   std::string device_ = "CPU";

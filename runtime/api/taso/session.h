@@ -201,9 +201,9 @@ class Session {
     void operator()(taso_session* session) const { taso_session_destroy(session); }
   };
   template <class Count, class Get>
-  std::vector<taso_value> values(Count count, Get get) const {
+  std::vector<taso_value> values(Count count, Get describe) const {
     std::vector<taso_value> list(count(session_.get()));
-    for (std::size_t i = 0; i < list.size(); ++i) detail::require(get(session_.get(), i, &list[i]));
+    for (std::size_t i = 0; i < list.size(); ++i) detail::require(describe(session_.get(), i, &list[i]));
     return list;
   }
   std::shared_ptr<void> kept_;  // the log function; it outlives the session

@@ -1,0 +1,357 @@
+// The library as other programs use it: loading, running, refusing, and going on afterwards.
+#include <taso/session.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "onnx/cleanup/cleanup.h"
+#include "onnx/import/import.h"
+#include "ops/core/random.h"
+#include "runtime/host/interpreter.h"
+#include "tests/catch.h"
+#include "tests/onnx/build_model.h"
+#include "tests/source_folder.h"
+
+namespace taso::test {
+namespace {
+
+std::string example(const char* name) { return (source_folder() / "examples" / name).string(); }
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+/// z = relu(x y) and x itself, for any number of rows and columns.
+proto::ModelProto any_product() {
+  proto::ModelProto model = empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
+  const auto declare_named = [](proto::ValueInfoProto& value, const char* name, Names dims) {
+    declare(value, name, {});
+    for (const auto dim : dims)
+      value.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_param(std::string(dim));
+  };
+  declare_named(*graph.add_input(), "x", {"rows", "depth"});
+  declare_named(*graph.add_input(), "y", {"depth", "columns"});
+  declare_named(*graph.add_output(), "z", {"rows", "columns"});
+  declare_named(*graph.add_output(), "same", {"rows", "depth"});
+  add_node(graph, "MatMul", {"x", "y"}, {"product"});
+  add_node(graph, "Relu", {"product"}, {"z"});
+  add_node(graph, "Identity", {"x"}, {"same"});
+  return model;
+}
+
+const SessionOptions& on_cpu() {
+  static const SessionOptions options{{"device", "cpu"}};
+  return options;
+}
+
+Session load(const proto::ModelProto& model, const SessionOptions& options = on_cpu()) {
+  const std::string text = model.SerializeAsString();
+  return Session(bytes_of(text), options);
+}
+
+std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<float> list(count);
+  for (float& one : list) one = static_cast<float>(random.unit() * 2 - 1);
+  return list;
+}
+
+std::vector<float> product(const std::vector<float>& x, const std::vector<float>& y, std::int64_t rows,
+                           std::int64_t depth, std::int64_t columns) {
+  std::vector<float> z(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < depth; ++k)
+        sum += static_cast<double>(x[static_cast<std::size_t>(i * depth + k)]) *
+               static_cast<double>(y[static_cast<std::size_t>(k * columns + j)]);
+      z[static_cast<std::size_t>(i * columns + j)] = static_cast<float>(std::max(sum, 0.0));
+    }
+  return z;
+}
+
+/// The status and the message of what `work` throws.
+template <class Work>
+std::pair<taso_status, std::string> refusal(Work&& work) {
+  try {
+    work();
+  } catch (const SessionError& error) {
+    return {error.status(), error.what()};
+  }
+  return {TASO_OK, ""};
+}
+
+}  // namespace
+
+TEST_CASE("a session tells its inputs and outputs, and computes what the model says") {
+  Session session(example("small_convnet.onnx"), on_cpu());
+  CHECK(session.device() == "CPU");
+  CHECK_FALSE(session.is_on_device());
+  REQUIRE(session.inputs().size() == 1);
+  const taso_value input = session.inputs()[0];
+  CHECK(input.type == TASO_FLOAT32);
+  REQUIRE(input.rank == 4);
+  Extents extents(input.shape, input.shape + input.rank);
+  const std::vector<float> picture = random_floats(static_cast<std::size_t>(count(extents)), 1);
+  TensorView given(const_cast<float*>(picture.data()), picture.size() * 4, TASO_FLOAT32, TASO_HOST, extents);
+  const std::vector<HostTensor> results = session.run(std::span(&given, 1));
+
+  const onnx::Model model = onnx::Model::load(example("small_convnet.onnx"));
+  onnx::GraphEdit edit(model);
+  onnx::clean_up(edit);
+  const std::vector<Array> expected =
+      runtime::interpret(edit.imported()->graph, std::vector{Array::of<float>(extents, picture)});
+  REQUIRE(results.size() == expected.size());
+  REQUIRE(results[0].count() * 4 == expected[0].bytes());
+  CHECK(std::memcmp(results[0].data(), expected[0].data(), expected[0].bytes()) == 0);
+  CHECK(session.report().find("\"device\"") != std::string::npos);
+}
+
+TEST_CASE("sizes may change from run to run") {
+  Session session = load(any_product());
+  const taso_value x = session.inputs()[0];
+  CHECK(x.shape[0] == -1);
+  CHECK(std::string(x.dimensions[0]) == "rows");
+  Random random(7);
+  for (int i = 0; i < 50; ++i) {
+    const auto rows = static_cast<std::int64_t>(1 + random.below(20)),
+               depth = static_cast<std::int64_t>(1 + random.below(20)),
+               columns = static_cast<std::int64_t>(1 + random.below(20));
+    std::vector<float> left = random_floats(static_cast<std::size_t>(rows * depth), 2 * random.below(1000)),
+                       right = random_floats(static_cast<std::size_t>(depth * columns), 3 * random.below(1000));
+    const auto results = session.run({TensorView::of(left, {rows, depth}), TensorView::of(right, {depth, columns})});
+    const std::vector<float> expected = product(left, right, rows, depth, columns);
+    REQUIRE(results[0].count() == expected.size());
+    for (std::size_t j = 0; j < expected.size(); ++j)
+      REQUIRE(results[0].values<float>()[j] == Approx(expected[j]).margin(1e-5));
+    CHECK(std::equal(left.begin(), left.end(), results[1].values<float>().begin()));
+
+    std::vector<taso_tensor> shapes{TensorView::of(left, {rows, depth}), TensorView::of(right, {depth, columns})},
+        found(2);
+    REQUIRE(taso_session_infer(session.get(), shapes.data(), 2, found.data(), 2) == TASO_OK);
+    CHECK((found[0].rank == 2 && found[0].shape[0] == rows && found[0].shape[1] == columns));
+    session.warm_up(shapes);
+  }
+}
+
+TEST_CASE("results go into memory of the caller, also into that of an input") {
+  Session session = load(any_product());
+  std::vector<float> x = random_floats(9, 1), y = random_floats(9, 2), room(20, -7);
+  const std::vector<float> before = x, expected = product(x, y, 3, 3, 3);
+  const std::vector<taso_tensor> inputs{TensorView::of(x, {3, 3}), TensorView::of(y, {3, 3})};
+  // The product overwrites x, which is also the second result.
+  std::vector<taso_tensor> outputs{TensorView::of(x, {}), TensorView::of(room, {})};
+  session.run(inputs, outputs);
+  CHECK((outputs[0].rank == 2 && outputs[0].shape[1] == 3));
+  CHECK(std::equal(before.begin(), before.end(), room.begin()));
+  CHECK(room[9] == -7);
+  for (std::size_t i = 0; i < 9; ++i) CHECK(x[i] == Approx(expected[i]).margin(1e-6));
+}
+
+TEST_CASE("a tensor that does not fit is refused, and the session goes on") {
+  Session session = load(any_product());
+  std::vector<float> x(6, 1), y(6, 2);
+  std::vector<std::int64_t> whole(6, 1);
+  const auto run = [&](std::vector<taso_tensor> inputs, std::vector<taso_tensor> outputs = {{}, {}}) {
+    const auto [status, text] = refusal([&] { session.run(inputs, outputs); });
+    CHECK(status == TASO_BAD_ARGUMENT);
+    // It still works.
+    const auto good = session.run({TensorView::of(x, {2, 3}), TensorView::of(y, {3, 2})});
+    CHECK(good[0].values<float>()[0] == 6);
+    return text;
+  };
+  const taso_tensor left = TensorView::of(x, {2, 3}), right = TensorView::of(y, {3, 2});
+  CHECK_THAT(run({left}), Catch::Contains("2 inputs"));
+  CHECK_THAT(run({left, right}, {{}}), Catch::Contains("2 outputs"));
+  CHECK_THAT(run({left, TensorView::of(y, {2, 3})}), Catch::Contains("'y'") && Catch::Contains("depth"));
+  CHECK_THAT(run({left, TensorView::of(y, {6})}), Catch::Contains("2 axes"));
+  CHECK_THAT(run({left, TensorView::of(whole, {3, 2})}), Catch::Contains("float32") && Catch::Contains("int64"));
+  CHECK_THAT(run({left, TensorView::of(y, {3, -2})}), Catch::Contains("negative"));
+  CHECK_THAT(run({left, TensorView::of(y, {3, 0})}), Catch::Contains("no elements"));
+  CHECK_THAT(run({left, TensorView::of(y, {3, 3})}), Catch::Contains("24 bytes") && Catch::Contains("36"));
+  taso_tensor bad = right;
+  bad.data = nullptr;
+  CHECK_THAT(run({left, bad}), Catch::Contains("no memory"));
+  bad = right;
+  bad.rank = TASO_MAX_RANK + 1;
+  CHECK_THAT(run({left, bad}), Catch::Contains("17 axes"));
+  bad = right;
+  bad.type = 99;
+  CHECK_THAT(run({left, bad}), Catch::Contains("99"));
+  bad = right;
+  bad.place = 5;
+  CHECK_THAT(run({left, bad}), Catch::Contains("5"));
+  bad = right;
+  bad.place = TASO_DEVICE;
+  CHECK_THAT(run({left, bad}), Catch::Contains("on a device"));
+  std::vector<float> little(3);
+  CHECK_THAT(run({left, right}, {TensorView::of(little, {}), {}}), Catch::Contains("12 bytes"));
+
+  CHECK(taso_session_run(nullptr, nullptr, 0, nullptr, 0, nullptr) == TASO_BAD_ARGUMENT);
+  CHECK(taso_session_run(session.get(), nullptr, 2, nullptr, 2, nullptr) == TASO_BAD_ARGUMENT);
+  taso_value value{};
+  CHECK(taso_session_input(session.get(), 2, &value) == TASO_BAD_ARGUMENT);
+  CHECK(taso_session_input(session.get(), 0, nullptr) == TASO_BAD_ARGUMENT);
+  CHECK(taso_session_input_count(nullptr) == 0);
+  taso_session_destroy(nullptr);
+  taso_options_destroy(nullptr);
+  taso_tensor_free(nullptr);
+}
+
+TEST_CASE("options are checked") {
+  SessionOptions options;
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"device", "gpu"},
+                                                                                    {"device", "cuda:x"},
+                                                                                    {"precision", "fp8"},
+                                                                                    {"threads", "-1"},
+                                                                                    {"threads", "2x"},
+                                                                                    {"optimize", "nan"},
+                                                                                    {"measure", "yes"},
+                                                                                    {"colour", "red"}}) {
+    const auto [status, text] = refusal([&] { options.set(name, value); });
+    CHECK(status == TASO_BAD_ARGUMENT);
+    CHECK_THAT(text, Catch::Contains(name));
+  }
+  options.set("threads", "1").set("device", "cpu").set("optimize", "0.5");
+  CHECK(taso_options_set(const_cast<taso_options*>(options.get()), nullptr, "1") == TASO_BAD_ARGUMENT);
+  CHECK(std::string(taso_status_name(TASO_BAD_MODEL)) == "TASO_BAD_MODEL");
+  CHECK(taso_api_version() == TASO_API_VERSION);
+  CHECK(taso_device_count() >= 0);
+  CHECK(std::strlen(taso_device_text()) > 0);
+}
+
+TEST_CASE("files that are no models give an error") {
+  const TemporaryFolder folder;
+  CHECK(refusal([&] { Session(folder / "nothing.onnx", on_cpu()); }).first == TASO_BAD_MODEL);
+  const std::string whole = read_file(example("small_convnet.onnx"));
+  Random random(3);
+  for (int i = 0; i < 300; ++i) {
+    std::string text = whole;
+    if (i % 2 == 0)
+      text.resize(random.below(text.size()));
+    else
+      for (int j = 0; j < 4; ++j)
+        text[random.below(std::min<std::size_t>(text.size(), 3000))] ^= static_cast<char>(1 + random.below(255));
+    const taso_status status = refusal([&] { Session(bytes_of(text), on_cpu()); }).first;
+    CHECK((status == TASO_OK || status == TASO_BAD_MODEL));
+  }
+}
+
+TEST_CASE("a demanded GPU that is not there is an error; else the host runs the model") {
+  if (taso_device_count() > 0) {
+    CHECK(refusal([&] { load(any_product(), {{"device", "cuda:999"}}); }).first == TASO_UNAVAILABLE);
+    return;
+  }
+  const auto [status, text] = refusal([&] { load(any_product(), {{"device", "cuda"}}); });
+  CHECK(status == TASO_UNAVAILABLE);
+  CHECK_THAT(text, Catch::Contains("no GPU"));
+  std::vector<std::string> said;
+  SessionOptions options;
+  options.on_log([&](taso_log_level, std::string_view line) { said.emplace_back(line); });
+  CHECK(load(any_product(), options).device() == "CPU");
+  CHECK(said.size() >= 2);
+}
+
+TEST_CASE("a session searches if it is asked to, and can be cancelled") {
+  Session plain(example("small_transformer.onnx"), on_cpu());
+  std::atomic<int> asked = 0;
+  SessionOptions options{{"device", "cpu"}, {"optimize", "20"}};
+  Session faster(example("small_transformer.onnx"), options);
+  const taso_value input = plain.inputs()[0];
+  Extents extents(input.shape, input.shape + input.rank);
+  std::replace(extents.begin(), extents.end(), std::int64_t{-1}, std::int64_t{3});
+  std::vector<float> x = random_floats(static_cast<std::size_t>(count(extents)), 4);
+  const TensorView given(x.data(), x.size() * 4, TASO_FLOAT32, TASO_HOST, extents);
+  const auto one = plain.run(std::span(&given, 1)), two = faster.run(std::span(&given, 1));
+  REQUIRE(one[0].count() == two[0].count());
+  for (std::size_t i = 0; i < one[0].count(); ++i)
+    REQUIRE(one[0].values<float>()[i] == Approx(two[0].values<float>()[i]).margin(1e-4));
+
+  const auto cancel = [](void* user) -> std::int32_t { return ++*static_cast<std::atomic<int>*>(user) > 3 ? 1 : 0; };
+  REQUIRE(taso_options_set_cancel(const_cast<taso_options*>(options.get()), cancel, &asked) == TASO_OK);
+  CHECK(refusal([&] { Session(example("small_transformer.onnx"), options); }).first == TASO_CANCELLED);
+}
+
+TEST_CASE("eight threads run four sessions and get equal bits") {
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (int i = 0; i < 4; ++i) sessions.push_back(std::make_unique<Session>(load(any_product())));
+  std::vector<float> x = random_floats(64 * 48, 1), y = random_floats(48 * 32, 2);
+  const std::vector<taso_tensor> inputs{TensorView::of(x, {64, 48}), TensorView::of(y, {48, 32})};
+  const auto compute = [&](Session& session) {
+    std::vector<float> z(64 * 32), same(64 * 48);
+    std::vector<taso_tensor> outputs{TensorView::of(z, {}), TensorView::of(same, {})};
+    session.run(inputs, outputs);
+    return z;
+  };
+  const std::vector<float> expected = compute(*sessions[0]);
+  std::atomic<int> different = 0;
+  std::vector<std::jthread> threads;
+  for (std::size_t t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      for (int run = 0; run < 1000; ++run)
+        if (compute(*sessions[(t + static_cast<std::size_t>(run)) % 4]) != expected) ++different;
+    });
+  threads.clear();
+  CHECK(different == 0);
+}
+
+TEST_CASE("a child process runs and loads sessions") {
+  Session session = load(any_product());
+  std::vector<float> x = random_floats(64 * 64, 1), y = random_floats(64 * 64, 2);
+  const auto works = [&](Session& one) {
+    return one.run({TensorView::of(x, {64, 64}), TensorView::of(y, {64, 64})})[0].count() == 64 * 64;
+  };
+  REQUIRE(works(session));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    bool good = false;
+    try {
+      Session another = load(any_product());
+      good = works(session) && works(another);
+    } catch (...) {
+    }
+    ::_exit(good ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  CHECK(works(session));
+}
+
+namespace {
+
+std::int64_t resident_pages() {
+  std::ifstream file("/proc/self/statm");
+  std::int64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident;
+}
+
+/// How much more memory is in use after the second of two equal rounds than after the first, in bytes.
+std::int64_t growth(int loads) {
+  const std::string text = any_product().SerializeAsString();
+  std::vector<float> x(12, 1), y(12, 1);
+  const auto round = [&] {
+    for (int i = 0; i < loads; ++i) {
+      Session session(bytes_of(text), on_cpu());
+      session.run({TensorView::of(x, {3, 4}), TensorView::of(y, {4, 3})});
+      refusal([&] { session.run({TensorView::of(x, {3, 4}), TensorView::of(y, {3, 4})}); });
+    }
+    return resident_pages();
+  };
+  round();
+  const std::int64_t first = round();
+  return (round() - first) * ::sysconf(_SC_PAGESIZE);
+}
+
+}  // namespace
+
+TEST_CASE("nothing leaks over loads and runs") { CHECK(growth(300) < 1 << 20); }
+
+TEST_CASE("nothing leaks over ten thousand loads and runs", "[.][full]") { CHECK(growth(5000) < 2 << 20); }
+
+}  // namespace taso::test
