@@ -13,66 +13,11 @@
 #include "onnx/import/import.h"
 #include "ops/core/random.h"
 #include "runtime/host/interpreter.h"
+#include "tests/api/example_models.h"
 #include "tests/catch.h"
-#include "tests/onnx/build_model.h"
-#include "tests/source_folder.h"
 
 namespace taso::test {
 namespace {
-
-std::string example(const char* name) { return (source_folder() / "examples" / name).string(); }
-
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
-
-/// z = relu(x y) and x itself, for any number of rows and columns.
-proto::ModelProto any_product() {
-  proto::ModelProto model = empty_model();
-  proto::GraphProto& graph = *model.mutable_graph();
-  const auto declare_named = [](proto::ValueInfoProto& value, const char* name, Names dims) {
-    declare(value, name, {});
-    for (const auto dim : dims)
-      value.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_param(std::string(dim));
-  };
-  declare_named(*graph.add_input(), "x", {"rows", "depth"});
-  declare_named(*graph.add_input(), "y", {"depth", "columns"});
-  declare_named(*graph.add_output(), "z", {"rows", "columns"});
-  declare_named(*graph.add_output(), "same", {"rows", "depth"});
-  add_node(graph, "MatMul", {"x", "y"}, {"product"});
-  add_node(graph, "Relu", {"product"}, {"z"});
-  add_node(graph, "Identity", {"x"}, {"same"});
-  return model;
-}
-
-const SessionOptions& on_cpu() {
-  static const SessionOptions options{{"device", "cpu"}};
-  return options;
-}
-
-Session load(const proto::ModelProto& model, const SessionOptions& options = on_cpu()) {
-  const std::string text = model.SerializeAsString();
-  return Session(bytes_of(text), options);
-}
-
-std::vector<float> random_floats(std::size_t count, std::uint64_t seed) {
-  Random random(seed);
-  std::vector<float> list(count);
-  for (float& one : list) one = static_cast<float>(random.unit() * 2 - 1);
-  return list;
-}
-
-std::vector<float> product(const std::vector<float>& x, const std::vector<float>& y, std::int64_t rows,
-                           std::int64_t depth, std::int64_t columns) {
-  std::vector<float> z(static_cast<std::size_t>(rows * columns));
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < columns; ++j) {
-      double sum = 0;
-      for (std::int64_t k = 0; k < depth; ++k)
-        sum += static_cast<double>(x[static_cast<std::size_t>(i * depth + k)]) *
-               static_cast<double>(y[static_cast<std::size_t>(k * columns + j)]);
-      z[static_cast<std::size_t>(i * columns + j)] = static_cast<float>(std::max(sum, 0.0));
-    }
-  return z;
-}
 
 /// The status and the message of what `work` throws.
 template <class Work>

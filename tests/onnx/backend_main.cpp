@@ -1,6 +1,6 @@
 // Runs ONNX's backend tests (folders with model.onnx and test_data_set_*) through import, export, clean-ups and the
-// interpreter: onnx_backend [--list] [--at-least N] FOLDER… Prints how many ran, and why the others did not. Exit 1 if
-// one gives a wrong result, or fewer than N ran.
+// interpreter, and through a session: onnx_backend [--list] [--at-least N] [--device cpu] FOLDER… Prints how many ran, and
+// why the others did not. Exit 1 if one gives a wrong result, or fewer than N ran.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -17,6 +17,7 @@
 #include "onnx/export/export.h"
 #include "onnx/model/proto.h"
 #include "runtime/host/interpreter.h"
+#include "runtime/session/session.h"
 
 namespace {
 
@@ -115,7 +116,30 @@ void check_results(const Model& model, const fs::path& data, std::string_view wh
       throw Failure{fmt::format("{}: output {} differs", what, i)};
 }
 
-void run_test(const fs::path& folder) {
+/// The same by a session, whose operands and results lie in memory of the caller.
+void check_session(const fs::path& path, const fs::path& data, const std::string& device) {
+  runtime::SessionOptions options;
+  options.set("device", device);
+  runtime::Session session(Model::load(path), options);
+  auto arrays = read_data(data, "input");
+  const auto expected = read_data(data, "output");
+  std::vector<runtime::RunTensor> inputs, outputs(session.outputs().size());
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    arrays[i] = as_declared(arrays[i], session.inputs()[i].type.element);
+    inputs.push_back({const_cast<std::byte*>(arrays[i].data()),
+                      arrays[i].bytes(),
+                      false,
+                      arrays[i].type(),
+                      arrays[i].extents(),
+                      {}});
+  }
+  session.run(inputs, outputs, nullptr);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (!close(as_declared(expected[i], outputs[i].element), outputs[i].made))
+      throw Failure{fmt::format("session on {}: output {} differs", session.device(), i)};
+}
+
+void run_test(const fs::path& folder, const std::string& device) {
   const fs::path path = folder / "model.onnx";
   check_round_trip(path);
   Model model = Model::load(path), original = Model::load(path);
@@ -131,6 +155,7 @@ void run_test(const fs::path& folder) {
     any = true;
     check_results(original, entry.path(), "unchanged");
     check_results(cleaned, entry.path(), "cleaned up");
+    check_session(path, entry.path(), device);
   }
   if (!any) throw NotRun{"no data"};
 }
@@ -140,6 +165,7 @@ void run_test(const fs::path& folder) {
 int main(int argc, char** argv) {
   bool list = false;
   std::size_t at_least = 0;
+  std::string device = "cpu";
   std::vector<fs::path> tests;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -147,6 +173,8 @@ int main(int argc, char** argv) {
       list = true;
     } else if (argument == "--at-least" && i + 1 < argc) {
       at_least = std::strtoull(argv[++i], nullptr, 10);
+    } else if (argument == "--device" && i + 1 < argc) {
+      device = argv[++i];
     } else {
       for (const auto& entry : fs::recursive_directory_iterator(argument))
         if (entry.path().filename() == "model.onnx") tests.push_back(entry.path().parent_path());
@@ -158,7 +186,7 @@ int main(int argc, char** argv) {
   for (const fs::path& test : tests) {
     const std::string name = test.filename().string();
     try {
-      run_test(test);
+      run_test(test, device);
       ++ran;
     } catch (const NotRun& why) {
       not_run[why.reason].push_back(name);
