@@ -19,6 +19,7 @@
 #include "onnx/model/proto.h"
 #include "ops/core/error.h"
 #include "ops/support/atomic_file.h"
+#include "runtime/session/session.h"
 
 namespace taso::cli {
 namespace {
@@ -84,6 +85,25 @@ std::uint64_t save(const onnx::Model& model, const OptSettings& options) {
   return bytes;
 }
 
+/// Plans the model for this machine and writes everything into one file.
+void write_engine_of(onnx::Model model, const OptSettings& options, Console& console) {
+  runtime::SessionOptions planned;
+  planned.precision = options.pricing.precision;
+  planned.prices = options.pricing.file;
+  planned.measures = options.pricing.on_gpu;
+  planned.lanes = options.pricing.lanes;
+  planned.threads = options.jobs;
+  planned.log = [&](runtime::LogLevel level, const std::string& text) {
+    if (level == runtime::LogLevel::warning)
+      console.warning(text);
+    else
+      console.say(Level::detail, text);
+  };
+  runtime::Session session(std::move(model), planned);
+  runtime::write_engine(session.engine(), *options.engine);
+  console.say(Level::result, fmt::format("engine: {}, for {}", options.engine->string(), session.device()));
+}
+
 /// Finds errors that are visible before the model is read.
 void check_places_first(const OptSettings& options, bool is_certified) {
   // All later errors go to the log.
@@ -93,6 +113,7 @@ void check_places_first(const OptSettings& options, bool is_certified) {
   if (!options.dry_run) check_writable(options.output);
   if (!options.dry_run && is_standard_stream(options.output) && ::isatty(STDOUT_FILENO) == 1)
     throw UsageError("the standard output is a terminal: redirect it to a file or another program");
+  if (options.engine) check_writable(*options.engine);
   if (options.report) check_writable(*options.report);
   if (is_certified) check_writable(certificate_file_of(options.output));
   if (is_certified && !options.force) check_certificate_place(options.output);
@@ -230,6 +251,10 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
     summary.after.bytes = save(model, options);
     summary.written = true;
     if (is_certified) summary.certificate = write_certificate(std::move(result.draft->certificate), options);
+  }
+  if (options.engine && !summary.failed()) {
+    phases.begin("engine", fmt::format("writing {}", options.engine->string()));
+    write_engine_of(model.copy(), options, console);
   }
   phases.end();
   summary.seconds = phases.seconds();

@@ -20,8 +20,8 @@ namespace {
 /// The options as text. CLI11 only splits the command line; resolve() interprets the values.
 struct Raw {
   std::string model, second;
-  std::string output, budget, objective, device, prices, precision, lanes, alpha, min_gain, max_growth, time_budget,
-      check, rtol, atol, seed, jobs, fold_limit, report, log_file, color, float_mode;
+  std::string output, engine, budget, objective, device, prices, precision, lanes, alpha, min_gain, max_growth,
+      time_budget, check, rtol, atol, seed, jobs, fold_limit, report, log_file, color, float_mode;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, extra_rules, disabled_rules;
   bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
        list_rules = false, no_partial = false;
@@ -53,6 +53,10 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
   app.add_option("model", raw.model, "The ONNX model to read; - is the standard input")->type_name("FILE");
   app.add_option("result", raw.second, "The output, as with -o")->type_name("FILE");
   one("-o,--output", raw.output, "The model to write; - is the standard output", "FILE", "Options");
+  one("--engine", raw.engine,
+      "Write an engine file, which libtaso loads quickly: the model, and all that is known about running it on this "
+      "machine",
+      "FILE", "Options");
   app.add_flag("--dry-run", options.dry_run, "Do everything except writing the model");
   app.add_flag("--force", options.force,
                "Let the output replace the input, its weights, or a file in the place of the certificate");
@@ -158,7 +162,11 @@ void resolve_files(const Raw& raw, OptSettings& options) {
   if (!raw.output.empty() && !raw.second.empty())
     throw UsageError("the output is given twice, by -o and as second file");
   options.output = raw.output.empty() ? raw.second : raw.output;
-  if (options.output.empty() && !options.dry_run) throw UsageError("no output is given: add -o FILE, or --dry-run");
+  options.engine = named_file("--engine", raw.engine);
+  if (options.engine && options.dry_run) throw UsageError("--dry-run writes nothing: leave out --engine");
+  if (options.engine && options.output.empty()) options.dry_run = true;  // no model
+  if (options.output.empty() && !options.dry_run)
+    throw UsageError("no output is given: add -o FILE, --engine FILE or --dry-run");
   if (!raw.report.empty()) options.report = raw.report;
   options.console.log_file = named_file("--log-file", raw.log_file);
   if (options.output != "-") return;

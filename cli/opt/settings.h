@@ -19,8 +19,9 @@ namespace taso::cli {
 
 struct OptSettings {
   std::filesystem::path input;
-  std::filesystem::path output;  ///< empty only in a dry run
-  bool dry_run = false;
+  std::filesystem::path output;                 ///< empty only if no model is written
+  std::optional<std::filesystem::path> engine;  ///< an engine file to write
+  bool dry_run = false;                         ///< writes no model
   bool force = false;
 
   unsigned samples = 1;  ///< sets of random inputs for the check; 0 turns it off

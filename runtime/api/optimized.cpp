@@ -47,7 +47,7 @@ onnx::Model optimized(const onnx::Model& model, const SessionOptions& options) {
   settings.certificate = false;
   settings.time_budget = options.search_seconds;
   settings.jobs = options.threads;
-  settings.pricing.precision = options.precision;
+  settings.pricing.precision = options.precision.value_or(cost::Precision::fp32);
   settings.pricing.file = options.prices;
   settings.pricing.lanes = options.lanes;
   settings.console.program = "taso";

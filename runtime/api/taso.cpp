@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "cli/console/version.h"
+#include "onnx/model/mapped_file.h"
 #include "ops/core/error.h"
 #include "ops/text/characters.h"
 #include "runtime/api/optimized.h"
@@ -27,8 +28,8 @@ struct taso_options {
 };
 
 struct taso_session {
-  taso_session(taso::onnx::Model model, taso::runtime::SessionOptions options)
-      : session(std::move(model), std::move(options)) {
+  template <class Model>
+  taso_session(Model model, taso::runtime::SessionOptions options) : session(std::move(model), std::move(options)) {
     for (const auto* ports : {&session.inputs(), &session.outputs()}) {
       names.emplace_back();
       for (const taso::runtime::Port& port : *ports) {
@@ -153,15 +154,15 @@ void need_count(const char* what, std::size_t expected, std::size_t given) {
   if (expected != given) throw BadArgument(fmt::format("the model has {} {}, not {}", expected, what, given));
 }
 
-taso_status load(taso::onnx::Model (*read)(const void*), const void* what, const taso_options* options,
-                 taso_session** session) {
-  return guarded(TASO_BAD_MODEL, [&] {
-    required(session, "the place for the session") = nullptr;
-    taso::runtime::SessionOptions chosen = options == nullptr ? taso::runtime::SessionOptions() : options->options;
-    taso::onnx::Model model = read(what);
-    if (chosen.search_seconds > 0) model = taso::runtime::optimized(model, chosen);
-    *session = std::make_unique<taso_session>(std::move(model), std::move(chosen)).release();
-  });
+/// `name` is for messages; external weights are looked for in `folder`.
+std::unique_ptr<taso_session> loaded(std::string_view bytes, const std::string& name,
+                                     const std::filesystem::path& folder, const taso_options* options) {
+  taso::runtime::SessionOptions chosen = options == nullptr ? taso::runtime::SessionOptions() : options->options;
+  if (taso::runtime::is_engine(bytes))
+    return std::make_unique<taso_session>(taso::runtime::parse_engine(bytes, name), std::move(chosen));
+  taso::onnx::Model model = taso::onnx::Model::parse(bytes, folder);
+  if (chosen.search_seconds > 0) model = taso::runtime::optimized(model, chosen);
+  return std::make_unique<taso_session>(std::move(model), std::move(chosen));
 }
 
 taso_status describe(const taso_session* session, bool is_output, std::size_t index, taso_value* value) {
@@ -274,24 +275,36 @@ taso_status taso_options_set_allocator(taso_options* options, taso_allocate_func
 }
 
 taso_status taso_session_load(const char* path, const taso_options* options, taso_session** session) {
-  if (path == nullptr) return failed(TASO_BAD_ARGUMENT, "the path is null");
-  return load([](const void* name) { return taso::onnx::Model::load(static_cast<const char*>(name)); }, path, options,
-              session);
+  return guarded(TASO_BAD_MODEL, [&] {
+    required(session, "the place for the session") = nullptr;
+    const std::filesystem::path file = &required(path, "the path");
+    const std::string name = file.string();
+    const taso::onnx::MappedFile mapped(file);
+    try {
+      *session = loaded(mapped.bytes(), name, file.parent_path(), options).release();
+    } catch (const taso::InputError& error) {
+      if (std::string_view(error.what()).starts_with(name)) throw;
+      throw taso::InputError(fmt::format("{}: {}", name, error.what()));
+    }
+  });
 }
 
 taso_status taso_session_load_bytes(const void* bytes, size_t size, const char* folder, const taso_options* options,
                                     taso_session** session) {
-  if (bytes == nullptr && size > 0) return failed(TASO_BAD_ARGUMENT, "the model is null");
-  struct Bytes {
-    std::string_view all;
-    const char* folder;
-  };
-  const Bytes what{{static_cast<const char*>(bytes), size}, folder};
-  const auto read = [](const void* given) {
-    const auto& model = *static_cast<const Bytes*>(given);
-    return taso::onnx::Model::parse(model.all, model.folder == nullptr ? "" : model.folder);
-  };
-  return load(read, &what, options, session);
+  return guarded(TASO_BAD_MODEL, [&] {
+    required(session, "the place for the session") = nullptr;
+    if (bytes == nullptr) throw BadArgument("the model is null");
+    *session =
+        loaded({static_cast<const char*>(bytes), size}, "the model in memory", folder == nullptr ? "" : folder, options)
+            .release();
+  });
+}
+
+taso_status taso_session_save_engine(taso_session* session, const char* path) {
+  return guarded(TASO_BAD_ARGUMENT, [&] {
+    const taso::runtime::Engine engine = required(session, "the session").session.engine();
+    taso::runtime::write_engine(engine, &required(path, "the path"));
+  });
 }
 
 void taso_session_destroy(taso_session* session) { delete session; }

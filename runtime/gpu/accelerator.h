@@ -73,6 +73,12 @@ struct CallersMemory {
   ElementType element = ElementType::undefined;  ///< on the device, it may differ from that of the steps
 };
 
+/// A compiled kernel of our own.
+struct KernelBinary {
+  std::string key;  ///< identifies source, compiler and architecture
+  std::vector<char> code;
+};
+
 /// The result of trying concurrent streams, in microseconds per run.
 struct LanesFound {
   std::uint32_t lanes = 1;  ///< the number of streams in use
@@ -99,6 +105,8 @@ class DeviceProgram {
   virtual std::int64_t device_bytes() const = 0;
   virtual const std::vector<std::string>& choices() const = 0;  ///< of each step
   virtual LanesFound lanes() const { return {}; }
+  /// Its kernels of our own, each once.
+  virtual std::vector<KernelBinary> binaries() const { return {}; }
 };
 
 struct DeviceState {
@@ -123,6 +131,8 @@ class Accelerator {
   /// At most `most` variants that run and agree with one another, most promising first, without measuring them.
   virtual std::vector<std::string> ways(const cost::Call& call, std::size_t most) = 0;
   virtual std::unique_ptr<DeviceProgram> load(DeviceSteps steps) = 0;
+  /// Uses these kernels instead of compiling them.
+  virtual void know(std::vector<KernelBinary> /*kernels*/) {}
   virtual DeviceState state() const = 0;
   /// Compute capability, 90 for 9.0; 0 if unknown.
   virtual int capability() const { return 0; }

@@ -28,6 +28,8 @@ class PriceStore {
   /// Adds prices, which save() keeps.
   void add(const std::string& machine, const std::string& call, cost::RecordedPrice price);
   void add(const cost::PriceDatabase& prices);
+  /// Adds prices that are not kept.
+  void use(const cost::PriceDatabase& prices) { all_->merge(prices); }
   bool has_news() const { return has_news_; }
   /// Merges the new prices into the file as it is now. Throws EnvironmentError.
   void save();

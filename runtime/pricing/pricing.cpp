@@ -59,6 +59,7 @@ Pricing::Pricing(const PricingOptions& options, std::shared_ptr<gpu::Accelerator
       threads_(options.threads),
       bytes_(std::make_unique<cost::BytesWritten>()),
       launches_(std::make_unique<cost::LaunchCount>()) {
+  if (options.given != nullptr) store_.use(*options.given);
   times_ = std::make_unique<cost::RecordedPrices>(store_.shared(), machine_, options.precision);
 }
 

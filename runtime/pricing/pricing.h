@@ -35,7 +35,8 @@ struct PricingOptions {
   /// Use the user's own prices even without a file or a GPU. By default they count only with a GPU, so that all
   /// machines get the same results.
   bool with_own = false;
-  unsigned threads = 1;  ///< that price both layouts of a graph; prices do not depend on it
+  unsigned threads = 1;                        ///< that price both layouts of a graph; prices do not depend on it
+  const cost::PriceDatabase* given = nullptr;  ///< counts before all others
 };
 
 /// A call that was never measured, or not in all surroundings, and the predicted time of all such kernels of a graph.

@@ -76,7 +76,17 @@ Session::Session(onnx::Model model, SessionOptions options)
     : options_(std::move(options)), model_(std::move(model)), process_(::getpid()) {
   const auto start = Clock::now();
   read();
-  if (options_.device != SessionOptions::Device::cpu) open_gpu();
+  if (options_.device != SessionOptions::Device::cpu) open_gpu(nullptr);
+  options_.say(LogLevel::info, fmt::format("ready on {} after {:.2f} s", device_, seconds_since(start)));
+}
+
+Session::Session(Engine engine, SessionOptions options)
+    : options_(std::move(options)), model_(onnx::Model::parse(engine.model, {})), process_(::getpid()) {
+  const auto start = Clock::now();
+  if (!options_.precision) options_.precision = engine.precision;
+  engine.model = {};
+  read();
+  if (options_.device != SessionOptions::Device::cpu) open_gpu(&engine);
   options_.say(LogLevel::info, fmt::format("ready on {} after {:.2f} s", device_, seconds_since(start)));
 }
 
@@ -91,7 +101,7 @@ void Session::read() {
     outputs_.push_back({outputs.Get(static_cast<int>(i)).name(), graph_.outputs[i].type()});
 }
 
-void Session::open_gpu() {
+void Session::open_gpu(Engine* engine) {
   std::string trouble;
   std::shared_ptr<gpu::Accelerator> gpu = shared_gpu(options_.device_number, trouble);
   const bool is_demanded = options_.device == SessionOptions::Device::cuda;
@@ -105,7 +115,17 @@ void Session::open_gpu() {
     options_.say(LogLevel::warning,
                  fmt::format("{} has compute capability {}.{}: kernels of taso that need 9.0 are left out", device_,
                              gpu->capability() / 10, gpu->capability() % 10));
-  pricing::PricingOptions priced{true, options_.prices, options_.precision, true, options_.measures, options_.lanes};
+  pricing::PricingOptions priced{true, options_.prices, precision(), true, options_.measures, options_.lanes};
+  if (engine != nullptr && (engine->device != device_ || engine->versions != gpu->versions())) {
+    const std::string where =
+        engine->device.empty() ? "without a GPU" : fmt::format("on {}, {}", engine->device, engine->versions);
+    options_.say(LogLevel::warning,
+                 fmt::format("the engine file was made {}, and this is {}, {}: kernels are chosen anew", where, device_,
+                             gpu->versions()));
+  } else if (engine != nullptr) {
+    priced.given = &engine->prices;
+    if (options_.has_trust) gpu->know(std::move(engine->kernels));
+  }
   pricing_ = std::make_unique<pricing::Pricing>(priced, std::move(gpu), std::make_unique<SessionWatcher>(options_));
   const auto is_sized = [](const Port& port) { return port.type.shape && static_extents(*port.type.shape); };
   if (!std::all_of(inputs_.begin(), inputs_.end(), is_sized)) return;  // planned when sizes are known
@@ -290,10 +310,32 @@ void Session::run_on_gpu(std::span<const RunTensor> inputs, std::span<RunTensor>
   }
 }
 
+Engine Session::engine() {
+  Engine made;
+  made.model = model_.serialise_whole();
+  made.precision = precision();
+  if (!is_on_gpu()) return made;
+  check_process();
+  made.device = device_;
+  made.versions = pricing_->gpu()->versions();
+  const std::string machine = fmt::format("{}, {}", made.device, made.versions);
+  const std::lock_guard lock(planning_);
+  for (const std::string& call : pricing_->store().all().calls(machine))
+    made.prices.set(machine, call, *pricing_->store().all().find(machine, call));
+  std::map<std::string, gpu::KernelBinary> kernels;
+  for (const auto& one : plans_)
+    for (gpu::KernelBinary& kernel : one->model->program().binaries()) {
+      const std::string key = kernel.key;
+      kernels.emplace(key, std::move(kernel));
+    }
+  for (auto& [key, kernel] : kernels) made.kernels.push_back(std::move(kernel));
+  return made;
+}
+
 std::string Session::report() {
   nlohmann::ordered_json all{{"device", device_}, {"operators", graph_.nodes().size()}};
   if (is_on_gpu()) {
-    all["precision"] = cost::name_of(options_.precision);
+    all["precision"] = cost::name_of(precision());
     all["prices"] = pricing_->source();
     all["plans"] = nlohmann::ordered_json::array();
     const std::lock_guard lock(planning_);

@@ -11,6 +11,7 @@
 #include "onnx/export/edit.h"
 #include "onnx/model/model.h"
 #include "ops/core/array.h"
+#include "runtime/session/engine_file.h"
 #include "runtime/session/gpu_model.h"
 #include "runtime/session/session_options.h"
 #include "runtime/session/sizes.h"
@@ -38,6 +39,7 @@ class Session {
   /// Plans the model. Throws InputError if it is invalid or cannot run, EnvironmentError if there is no such GPU or not
   /// enough memory, Cancelled.
   Session(onnx::Model model, SessionOptions options);
+  Session(Engine engine, SessionOptions options);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -45,6 +47,8 @@ class Session {
   const std::vector<Port>& outputs() const { return outputs_; }
   bool is_on_gpu() const { return pricing_ != nullptr; }
   const std::string& device() const { return device_; }
+  /// What an engine file needs; throws InputError if the model is too large for one file.
+  Engine engine();
   /// Everything about it, as JSON.
   std::string report();
 
@@ -65,8 +69,9 @@ class Session {
 
   /// Cleans the model up and reads its graph.
   void read();
-  /// Leaves the model on the host if there is no GPU, or none that can run it.
-  void open_gpu();
+  /// Leaves the model on the host if there is no GPU, or none that can run it. `engine` may be null.
+  void open_gpu(Engine* engine);
+  cost::Precision precision() const { return options_.precision.value_or(cost::Precision::fp32); }
   Sizes sizes_of(std::span<const RunTensor> inputs) const;
   std::shared_ptr<SizedModel> plan_for(const Sizes& sizes);
   void make_room();

@@ -60,6 +60,8 @@ void SessionOptions::set(std::string_view name, std::string_view value) {
     search_seconds = number<double>(name, value, 1e9);
   } else if (name == "measure") {
     measures = truth(name, value);
+  } else if (name == "trust") {
+    has_trust = truth(name, value);
   } else if (name == "prices") {
     prices = value;
   } else if (name == "threads") {

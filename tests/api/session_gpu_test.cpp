@@ -111,6 +111,26 @@ TEST_CASE("sizes may change from run to run on a GPU, and outputs may lie in inp
   }
 }
 
+TEST_CASE("an engine file has the kernels of a GPU", "[gpu]") {
+  if (!has_gpu()) return;
+  const TemporaryFolder folder;
+  const std::string file = (folder / "model.taso").string();
+  Session session(example("small_convnet.onnx"), {{"device", "cuda"}, {"precision", "tf32"}});
+  const std::vector<std::int64_t> sizes = sizes_of(session.inputs()[0]);
+  const std::vector<float> x = random_floats(count_of(sizes), 1);
+  const TensorView given(const_cast<float*>(x.data()), x.size() * 4, TASO_FLOAT32, TASO_HOST, sizes);
+  const auto expected = session.run(std::span(&given, 1));
+  session.save_engine(file);
+  CHECK_THAT(read_file(file), Catch::Contains("\"key\""));
+  for (const char* const trust : {"1", "0"}) {
+    Session again(file, {{"device", "cuda"}, {"trust", trust}});
+    CHECK_THAT(again.report(), Catch::Contains("tf32"));
+    const auto results = again.run(std::span(&given, 1));
+    const auto one = results[0].values<float>(), other = expected[0].values<float>();
+    CHECK(std::equal(one.begin(), one.end(), other.begin()));
+  }
+}
+
 TEST_CASE("threads share sessions on a GPU, and get equal bits", "[gpu]") {
   if (!has_gpu()) return;
   std::vector<std::unique_ptr<Session>> sessions;

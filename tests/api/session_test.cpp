@@ -186,6 +186,41 @@ TEST_CASE("files that are no models give an error") {
   }
 }
 
+TEST_CASE("an engine file computes the same, and damage is noticed") {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "model.taso").string();
+  std::vector<float> x = random_floats(12, 1), y = random_floats(12, 2);
+  const auto compute = [&](Session& session) {
+    const auto results = session.run({TensorView::of(x, {3, 4}), TensorView::of(y, {4, 3})});
+    return std::vector<float>(results[0].values<float>().begin(), results[0].values<float>().end());
+  };
+  Session session = load(any_product());
+  session.save_engine(file);
+  CHECK(folder.names() == std::vector<std::string>{"model.taso"});
+  Session again(file, on_cpu());
+  CHECK(compute(again) == compute(session));
+  CHECK(again.inputs().size() == 2);
+  CHECK(refusal([&] { session.save_engine((folder / "no/such/folder.taso").string()); }).first == TASO_UNAVAILABLE);
+
+  const std::string whole = read_file(file);
+  Random random(9);
+  for (int i = 0; i < 500; ++i) {
+    std::string text = whole;
+    switch (i % 3) {
+      case 0: text.resize(random.below(text.size())); break;
+      case 1: text[random.below(text.size())] ^= static_cast<char>(1 << random.below(8)); break;
+      default: text += "more"; text[8 + random.below(8)] = static_cast<char>(random.below(256));
+    }
+    const auto [status, why] = refusal([&] { Session(bytes_of(text), on_cpu()); });
+    CAPTURE(i, why);
+    // A change in what is only shown, such as the name of a device, does no harm.
+    CHECK((status == TASO_BAD_MODEL || i % 3 == 1));
+  }
+  std::string newer = whole;
+  newer[7] = '2';
+  CHECK_THAT(refusal([&] { Session(bytes_of(newer), on_cpu()); }).second, Catch::Contains("newer"));
+}
+
 TEST_CASE("a demanded GPU that is not there is an error; else the host runs the model") {
   if (taso_device_count() > 0) {
     CHECK(refusal([&] { load(any_product(), {{"device", "cuda:999"}}); }).first == TASO_UNAVAILABLE);

@@ -194,6 +194,8 @@ class Session {
   void warm_up(std::span<const taso_tensor> inputs) {
     detail::require(taso_session_warm_up(session_.get(), inputs.data(), inputs.size()));
   }
+  /// Writes an engine file.
+  void save_engine(const std::string& path) { detail::require(taso_session_save_engine(session_.get(), path.c_str())); }
   taso_session* get() const { return session_.get(); }
 
  private:

@@ -114,13 +114,14 @@ TASO_API const char* taso_device_text(void);
 /* Options
  *
  * device      "auto" (a GPU if there is one that can run the model; default), "cpu", "cuda", "cuda:1"
- * precision   "float32" (default: what the model says), "tf32", "float16", "bfloat16": how a GPU computes float32. Inputs
+ * precision   "float32" (default: what the model says, or the engine file), "tf32", "float16", "bfloat16": how a GPU computes float32. Inputs
  *             and outputs keep the types of the model.
  * optimize    "0" (default), or the seconds that a search for a faster model may take, while it is loaded
  * measure     "1": measure kernels that have no recorded price while the model is loaded. Default "0".
  * prices      a file of measured prices, instead of the user's own
  * threads     on the host; "0" (default): all processors
  * streams     the most concurrent streams on a GPU, default "16"
+ * trust       "1" (default): run the compiled kernels of an engine file. "0": compile them anew; for files from others.
  * plans       how many plans for different input shapes are kept, default "8"
  * memory      the most bytes of device memory for them, default "0": no limit
  */
@@ -139,6 +140,10 @@ TASO_API taso_status taso_session_load(const char* path, const taso_options* opt
  * none. */
 TASO_API taso_status taso_session_load_bytes(const void* bytes, size_t size, const char* folder,
                                              const taso_options* options, taso_session** session);
+/* Writes an engine file: the model with its weights, and everything that was found out about running it on this machine,
+ * for the shapes that it has run or was warmed up with. Loading it skips searching, measuring and compiling. All or
+ * nothing is written. */
+TASO_API taso_status taso_session_save_engine(taso_session* session, const char* path);
 /* Waits for runs that have not ended. */
 TASO_API void taso_session_destroy(taso_session* session);
 

@@ -88,6 +88,7 @@ class CudaAccelerator : public Accelerator {
     return std::make_unique<Program>(
         libraries_, [this]() -> Tuner& { return tuner(); }, std::move(steps));
   }
+  void know(std::vector<KernelBinary> kernels) override { libraries_.know(std::move(kernels)); }
   DeviceState state() const override { return nvml_.state(); }
   int capability() const override { return libraries_.capability(); }
   void use_libraries_only() override { libraries_.leave_out_own(); }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/gpu/accelerator.h"
 #include "runtime/gpu/launch.h"
 
 namespace taso::gpu::cuda {
@@ -57,6 +58,8 @@ class Prepared {
   virtual std::size_t workspace_bytes() const = 0;
   /// Whether other launches of its library must not run concurrently, because they share a handle.
   virtual bool is_exclusive() const { return false; }
+  /// The compiled kernel, if it is one of our own.
+  virtual const KernelBinary* binary() const { return nullptr; }
   /// Throws EnvironmentError if the library refuses.
   virtual void launch(cudaStream_t stream, const Places& places) = 0;
 };

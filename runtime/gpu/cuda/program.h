@@ -32,6 +32,7 @@ class Program : public DeviceProgram {
   std::int64_t device_bytes() const override;
   const std::vector<std::string>& choices() const override { return choices_; }
   LanesFound lanes() const override { return found_; }
+  std::vector<KernelBinary> binaries() const override;
 
  private:
   /// The addresses of inputs and outputs.

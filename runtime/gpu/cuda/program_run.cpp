@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 
 #include "ops/core/error.h"
 #include "runtime/gpu/cuda/device_data.h"
@@ -301,6 +302,16 @@ std::vector<double> Program::profile() {
   for (std::size_t i = 0; i < calls_.size(); ++i)
     if (!steps_.steps[i].host) medians[i] = std::max(medians[i] - extra, 0.0);
   return medians;
+}
+
+std::vector<KernelBinary> Program::binaries() const {
+  std::map<std::string, const KernelBinary*> all;
+  for (const PreparedCall& call : calls_)
+    for (const auto& launch : call.launches)
+      if (const KernelBinary* const binary = launch->binary()) all.emplace(binary->key, binary);
+  std::vector<KernelBinary> list;
+  for (const auto& [key, binary] : all) list.push_back(*binary);
+  return list;
 }
 
 std::int64_t Program::device_bytes() const {

@@ -121,7 +121,7 @@ std::string compiler_version() { return ""; }
 }  // namespace
 
 struct SourceKernels::Loaded {
-  std::vector<char> code;
+  KernelBinary binary;
   cudaLibrary_t library = nullptr;
   cudaKernel_t kernel = nullptr;
   ~Loaded() {
@@ -133,8 +133,9 @@ namespace {
 
 class PreparedSource : public Prepared {
  public:
-  PreparedSource(std::shared_ptr<void> loaded, cudaKernel_t kernel, const SourceLaunch& launch, bool begins_early)
-      : loaded_(std::move(loaded)),
+  PreparedSource(std::shared_ptr<const KernelBinary> binary, cudaKernel_t kernel, const SourceLaunch& launch,
+                 bool begins_early)
+      : binary_(std::move(binary)),
         kernel_(kernel),
         grid_(launch.grid[0], launch.grid[1], launch.grid[2]),
         block_(launch.block),
@@ -143,6 +144,7 @@ class PreparedSource : public Prepared {
         arguments_(launch.arguments) {}
 
   std::size_t workspace_bytes() const override { return 0; }
+  const KernelBinary* binary() const override { return binary_.get(); }
 
   void launch(cudaStream_t stream, const Places& places) override {
     std::vector<void*> pointers;
@@ -163,7 +165,7 @@ class PreparedSource : public Prepared {
   }
 
  private:
-  std::shared_ptr<void> loaded_;
+  std::shared_ptr<const KernelBinary> binary_;  // keeps it loaded
   cudaKernel_t kernel_;
   dim3 grid_, block_;
   std::uint32_t shared_;
@@ -181,14 +183,14 @@ Compilers::Compilers() {
 Compilers::~Compilers() { give_up(); }
 
 void Compilers::give_up() {
-  std::deque<std::packaged_task<std::vector<char>()>> waiting;
+  std::deque<std::packaged_task<KernelBinary()>> waiting;
   const std::lock_guard lock(mutex_);
   waiting.swap(waiting_);
 }
 
-std::future<std::vector<char>> Compilers::submit(std::function<std::vector<char>()> work) {
-  std::packaged_task<std::vector<char>()> task(std::move(work));
-  std::future<std::vector<char>> result = task.get_future();
+std::future<KernelBinary> Compilers::submit(std::function<KernelBinary()> work) {
+  std::packaged_task<KernelBinary()> task(std::move(work));
+  std::future<KernelBinary> result = task.get_future();
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(task));
@@ -201,7 +203,7 @@ void Compilers::work_on(const std::stop_token& stop) {
   for (;;) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait(lock, stop, [this] { return !waiting_.empty(); })) return;
-    std::packaged_task<std::vector<char>()> task = std::move(waiting_.front());
+    std::packaged_task<KernelBinary()> task = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
     task();
@@ -212,17 +214,26 @@ SourceKernels::SourceKernels(int device, int capability)
     : device_(device), capability_(capability), folder_(cache_folder()) {}
 SourceKernels::~SourceKernels() = default;
 
-std::vector<char> SourceKernels::compiled(const SourceLaunch& launch) const {
+KernelBinary SourceKernels::compiled(const SourceLaunch& launch) const {
   const std::string source = definitions() + launch.source;
-  if (folder_.empty()) return compile(source, capability_);
   const std::string key = sha256(fmt::format("compiler {}, sm_{}\n{}", compiler_version(), capability_, source));
+  {
+    const std::lock_guard lock(guard_);
+    if (const auto known = known_.find(key); known != known_.end()) return {key, known->second};
+  }
+  if (folder_.empty()) return {key, compile(source, capability_)};
   const std::filesystem::path path = folder_ / fmt::format("{}.cubin", key);
   std::vector<char> code = read_entry(path);
   if (code.empty()) {
     code = compile(source, capability_);
     write_entry(path, code);
   }
-  return code;
+  return {key, std::move(code)};
+}
+
+void SourceKernels::know(std::vector<KernelBinary> kernels) {
+  const std::lock_guard lock(guard_);
+  for (KernelBinary& kernel : kernels) known_.insert_or_assign(kernel.key, std::move(kernel.code));
 }
 
 void SourceKernels::expect(std::vector<SourceLaunch> launches) {
@@ -247,8 +258,8 @@ std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
   if (!loaded) {
     auto fresh = std::make_shared<Loaded>();
     auto expected = expected_.extract(key);
-    fresh->code = expected ? expected.mapped().get() : compiled(launch);
-    require(cudaLibraryLoadData(&fresh->library, fresh->code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+    fresh->binary = expected ? expected.mapped().get() : compiled(launch);
+    require(cudaLibraryLoadData(&fresh->library, fresh->binary.code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             "a compiled kernel");
     require(cudaLibraryGetKernel(&fresh->kernel, fresh->library, launch.name.c_str()), launch.name);
     loaded = loaded_[key] = std::move(fresh);  // only on success: a failed compilation may be announced again
@@ -267,7 +278,8 @@ std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
   }
   // Older GPUs start a kernel only after the previous one has ended.
   const bool begins_early = launch.begins_early && capability_ >= 90;
-  return std::make_unique<PreparedSource>(loaded, loaded->kernel, launch, begins_early);
+  return std::make_unique<PreparedSource>(std::shared_ptr<const KernelBinary>(loaded, &loaded->binary), loaded->kernel,
+                                          launch, begins_early);
 }
 
 }  // namespace taso::gpu::cuda

@@ -22,7 +22,7 @@ class Compilers {
  public:
   Compilers();
   ~Compilers();
-  std::future<std::vector<char>> submit(std::function<std::vector<char>()> work);
+  std::future<KernelBinary> submit(std::function<KernelBinary()> work);
   /// Drops queued compilations; their futures throw broken_promise.
   void give_up();
 
@@ -30,7 +30,7 @@ class Compilers {
   void work_on(const std::stop_token& stop);
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<std::packaged_task<std::vector<char>()>> waiting_;
+  std::deque<std::packaged_task<KernelBinary()>> waiting_;
   std::vector<std::jthread> threads_;  // last, so that the threads end before the members they use are destroyed
 };
 
@@ -46,16 +46,20 @@ class SourceKernels {
   void expect(std::vector<SourceLaunch> launches);
   /// Drops announced compilations that have not started; they are compiled when prepared.
   void expect_nothing();
+  /// Uses these instead of compiling.
+  void know(std::vector<KernelBinary> kernels);
   static constexpr const char* identity = "own";  ///< there is only one variant
 
  private:
   struct Loaded;
-  std::vector<char> compiled(const SourceLaunch& launch) const;
+  KernelBinary compiled(const SourceLaunch& launch) const;
 
   int device_, capability_;
   std::filesystem::path folder_;                                                   ///< empty: no cache on disk
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Loaded>> loaded_;  ///< by source and name
-  std::map<std::pair<std::string, std::string>, std::future<std::vector<char>>> expected_;
+  std::map<std::pair<std::string, std::string>, std::future<KernelBinary>> expected_;
+  mutable std::mutex guard_;
+  std::map<std::string, std::vector<char>> known_;  ///< by key; several threads read it
   Compilers compilers_;
 };
 

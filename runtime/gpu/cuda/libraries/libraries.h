@@ -49,6 +49,9 @@ class Libraries {
   void leave_out_own() { has_own_ = false; }
   std::vector<Lowering> admitted(std::vector<Lowering> lowerings) const;
 
+  /// Uses these kernels of our own instead of compiling them.
+  void know(std::vector<KernelBinary> kernels) { sources_->know(std::move(kernels)); }
+
   int device() const { return device_; }
   int capability() const { return capability_; }  ///< 90 for 9.0
   /// Held while something is prepared, measured or captured: the libraries' handles are used by one thread at a time.

@@ -1,0 +1,40 @@
+// Engine files: a model with everything that was found out about running it on one machine. Loading one skips the
+// search, the measuring and the compiling.
+//
+// Format 1: the eight bytes "TASOENG1", the size of the contents as a 64-bit little-endian number, the contents as JSON,
+// and the parts one after the other, each with its size and checksum in the contents: the model (ONNX), the prices of the
+// machine with the variants chosen (cost/pricing/price_database.h), and the compiled kernels. The plan itself is not
+// stored: it follows from the model and the prices, so that a file cannot contain a plan that is wrong.
+//
+// Policy: a library reads the formats up to its own, and refuses newer ones. If GPU, driver or libraries differ from
+// those of the file, the kernels are chosen and compiled anew, and the log says so.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cost/pricing/precision.h"
+#include "cost/pricing/price_database.h"
+#include "onnx/model/model.h"
+#include "runtime/gpu/accelerator.h"
+
+namespace taso::runtime {
+
+struct Engine {
+  std::string model;             ///< ONNX, with all weights
+  std::string device, versions;  ///< of the GPU; empty if it was made without one
+  cost::Precision precision = cost::Precision::fp32;
+  cost::PriceDatabase prices;
+  std::vector<gpu::KernelBinary> kernels;
+};
+
+/// Whether a file begins like an engine file.
+bool is_engine(std::string_view bytes);
+/// Throws InputError if anything is damaged. `name` is for messages.
+Engine parse_engine(std::string_view bytes, const std::string& name);
+/// Writes all or nothing. Throws EnvironmentError.
+void write_engine(const Engine& engine, const std::filesystem::path& path);
+
+}  // namespace taso::runtime
