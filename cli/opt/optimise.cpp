@@ -86,7 +86,7 @@ std::uint64_t save(const onnx::Model& model, const OptSettings& options) {
 }
 
 /// Plans the model for this machine and writes everything into one file.
-void write_engine_of(onnx::Model model, const OptSettings& options, Console& console) {
+std::string write_engine_of(onnx::Model model, const OptSettings& options, Console& console) {
   runtime::SessionOptions planned;
   planned.precision = options.pricing.precision;
   planned.prices = options.pricing.file;
@@ -101,7 +101,7 @@ void write_engine_of(onnx::Model model, const OptSettings& options, Console& con
   };
   runtime::Session session(std::move(model), planned);
   runtime::write_engine(session.engine(), *options.engine);
-  console.say(Level::result, fmt::format("engine: {}, for {}", options.engine->string(), session.device()));
+  return fmt::format("{}, for {}", options.engine->string(), session.device());
 }
 
 /// Finds errors that are visible before the model is read.
@@ -254,7 +254,7 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
   }
   if (options.engine && !summary.failed()) {
     phases.begin("engine", fmt::format("writing {}", options.engine->string()));
-    write_engine_of(model.copy(), options, console);
+    summary.engine = write_engine_of(model.copy(), options, console);
   }
   phases.end();
   summary.seconds = phases.seconds();

@@ -242,8 +242,9 @@ std::string table_of(const Summary& summary) {
     if (summary.certificate) text += fmt::format(", certificate {}", on_one_line(summary.certificate->string()));
     if (is_standard_stream(summary.output)) text += " (no certificate: it needs a named output file)";
   } else {
-    text += "nothing written";
+    text += summary.engine ? "no model written" : "nothing written";
   }
+  if (summary.engine) text += fmt::format("\nengine: {}", on_one_line(*summary.engine));
   return text;
 }
 

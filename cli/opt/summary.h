@@ -30,6 +30,7 @@ struct Summary {
   std::filesystem::path input, output;
   std::optional<std::filesystem::path> certificate;  ///< where it was written
   bool written = false;
+  std::optional<std::string> engine;  ///< "model.taso, for NVIDIA H200", if one was written
   ModelCounts before, after;
   std::vector<onnx::CleanupCount> passes;
   std::optional<Coverage> coverage;        ///< of the searched graph; missing if the model cannot be imported

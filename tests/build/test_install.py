@@ -36,6 +36,7 @@ def prefix(cache, tmp_path_factory):
 def test_headers_keep_their_folders(prefix):
     assert (prefix / "include/taso/ops/graph/graph.h").is_file()
     assert (prefix / "include/taso/runtime/gpu/device.h").is_file()
+    assert (prefix / "include/taso/taso.h").is_file() and (prefix / "include/taso/session.h").is_file()
     assert not list(prefix.rglob("*.cpp")), "sources were installed"
     assert not (prefix / "include/taso/runtime/gpu/cuda").exists()
 
@@ -58,6 +59,20 @@ def test_another_project_builds_against_it(prefix, cache, source_folder, tmp_pat
         f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={cache['CMAKE_CXX_COMPILER']}")
     run(cache["CMAKE_COMMAND"], "--build", tmp_path / "out")
     assert "no CUDA (the CUDA module cannot be loaded" in run(tmp_path / "out/consumer")
+
+
+def test_programs_that_run_models_build_against_it(prefix, cache, source_folder, tmp_path):
+    shutil.copytree(source_folder / "examples/library", tmp_path / "library")
+    run(cache["CMAKE_COMMAND"], "-S", tmp_path / "library", "-B", tmp_path / "out", "-G", cache["CMAKE_GENERATOR"],
+        f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={cache['CMAKE_CXX_COMPILER']}",
+        "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror")
+    run(cache["CMAKE_COMMAND"], "--build", tmp_path / "out")
+    assert re.match(r"class \d+ of 10, score 0\.\d+, on ", run(
+        tmp_path / "out/classify", source_folder / "examples/small_convnet.onnx"))
+    # The bound is for real machines; this one may be busy.
+    assert "200 requests in" in run(
+        tmp_path / "out/batcher", source_folder / "examples/small_transformer.onnx", "1000", "2000", "200")
+    assert "no.onnx" in subprocess.run([tmp_path / "out/classify", "no.onnx"], capture_output=True, text=True).stderr
 
 
 def test_programs_run_and_still_do_when_moved(prefix, tmp_path):
