@@ -196,6 +196,28 @@ TEST_CASE("what a GPU cannot do is an error, and the session goes on", "[gpu]") 
   CHECK(works());
 }
 
+TEST_CASE("sessions of one model share its weights", "[gpu]") {
+  if (!has_gpu()) return;
+  proto::ModelProto model = empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
+  constexpr std::int64_t size = 2048;  // 16 MiB
+  declare(*graph.add_input(), "x", {1, size});
+  declare(*graph.add_output(), "y", {1, size});
+  add_floats(graph, "w", {size, size}, random_floats(size * size, 1));
+  add_node(graph, "MatMul", {"x", "w"}, {"y"});
+  std::vector<std::unique_ptr<Session>> sessions;
+  const auto free_bytes = [] {
+    std::size_t free = 0, total = 0;
+    Driver::instance().call("cuMemGetInfo_v2", &free, &total);
+    return static_cast<std::int64_t>(free);
+  };
+  const auto add = [&] { sessions.push_back(std::make_unique<Session>(load(model, {{"device", "cuda"}}))); };
+  add();
+  const std::int64_t before = free_bytes();
+  for (int i = 0; i < 4; ++i) add();
+  CHECK(before - free_bytes() < 16 << 20);
+}
+
 TEST_CASE("nothing leaks on a GPU", "[gpu]") {
   if (!has_gpu()) return;
   Session kept = load(any_product(), {{"device", "cuda"}});  // keeps the libraries open

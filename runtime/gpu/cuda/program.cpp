@@ -78,11 +78,7 @@ void Program::allocate() {
   const auto bytes = [](std::int64_t size) { return static_cast<std::size_t>(std::max<std::int64_t>(size, 1)); };
   arena_ = DeviceBuffer(bytes(steps_.arena_bytes), steps_.memory);
   require(cudaMemsetAsync(arena_.get(), 0, arena_.size(), stream_.get()), "the arena");
-  weights_ = DeviceBuffer(std::max<std::size_t>(steps_.weights.size(), 1), steps_.memory);
-  if (!steps_.weights.empty())
-    require(cudaMemcpyAsync(weights_.get(), steps_.weights.data(), steps_.weights.size(), cudaMemcpyHostToDevice,
-                            stream_.get()),
-            "the weights");
+  weights_ = libraries_.weights(std::move(steps_.weights), steps_.memory);
   for (const std::int64_t size : steps_.input_bytes) inputs_.emplace_back(bytes(size), steps_.memory);
   for (const std::int64_t size : steps_.output_bytes) outputs_.emplace_back(bytes(size), steps_.memory);
   for (const DeviceBuffer& buffer : inputs_) own_.inputs.push_back(buffer.get());
@@ -93,7 +89,7 @@ void Program::allocate() {
 std::byte* Program::address(const Binding& binding, const Ends& ends) const {
   switch (binding.place) {
     case Binding::Place::arena: return arena_.get() + binding.offset;
-    case Binding::Place::weights: return weights_.get() + binding.offset;
+    case Binding::Place::weights: return weights_->on_device.get() + binding.offset;
     case Binding::Place::input: return ends.inputs.at(binding.index) + binding.offset;
     default: return ends.outputs.at(binding.index) + binding.offset;
   }

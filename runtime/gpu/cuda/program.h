@@ -106,7 +106,8 @@ class Program : public DeviceProgram {
   Libraries& libraries_;
   DeviceSteps steps_;
   Stream stream_;
-  DeviceBuffer arena_, weights_;
+  DeviceBuffer arena_;
+  std::shared_ptr<const Weights> weights_;
   std::vector<Lane> lanes_;
   std::vector<DeviceBuffer> inputs_, outputs_;
   Ends own_;                         // of inputs_ and outputs_

@@ -10,6 +10,7 @@
 #include "runtime/gpu/cuda/libraries/cublas_matmul.h"
 #include "runtime/gpu/cuda/libraries/cudnn_engines.h"
 #include "runtime/gpu/cuda/prepared.h"
+#include "runtime/gpu/cuda/shared_weights.h"
 #include "runtime/gpu/cuda/source_kernel.h"
 
 namespace taso::gpu::cuda {
@@ -52,6 +53,11 @@ class Libraries {
   /// Uses these kernels of our own instead of compiling them.
   void know(std::vector<KernelBinary> kernels) { sources_->know(std::move(kernels)); }
 
+  /// On the device.
+  std::shared_ptr<const Weights> weights(std::vector<std::byte> bytes, const DeviceMemory& memory) {
+    return weights_.get(std::move(bytes), memory);
+  }
+
   int device() const { return device_; }
   int capability() const { return capability_; }  ///< 90 for 9.0
   /// Held while something is prepared, measured or captured: the libraries' handles are used by one thread at a time.
@@ -63,6 +69,7 @@ class Libraries {
   CublasMatmul& cublas();
 
   std::recursive_mutex guard_;
+  SharedWeights weights_;
   int device_ = 0;
   int capability_ = 0;
   bool has_own_ = true;
