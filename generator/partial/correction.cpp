@@ -103,8 +103,8 @@ class Assembly {
 
   /// The operator at the positions from `low` to `high`, on the elements that it reads there.
   Expression again(const Size& low, const Size& high, bool to_end) {
-    std::vector<Slide> slides = operands_.slides;
-    Slide& slide = slides[spatial_];
+    Application part = operands_;
+    Slide& slide = part.slides[spatial_];
     const bool from_start = low == Size(0);
     const Size begin = from_start ? Size(0) : low * slide.stride - slide.before;
     const Size end = to_end ? operands_.x.shape[axis()]
@@ -114,9 +114,9 @@ class Assembly {
     if (!to_end) need(end, operands_.x.shape[axis()]);
     if (!from_start) slide.before = 0;
     if (!to_end) slide.after = 0;
-    for (Slide& one : slides) one.kernel_name.clear();
-    return applied(source_, writer_, writer_.sliced(operands_.x, axis(), begin, end), operands_.w, slides,
-                   operands_.groups, operands_.bias);
+    for (Slide& one : part.slides) one.kernel_name.clear();
+    part.x = writer_.sliced(operands_.x, axis(), begin, end);
+    return applied(source_, writer_, part);
   }
 
   const Source& source_;

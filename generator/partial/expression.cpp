@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "ops/core/random.h"
+#include "ops/support/scramble.h"
 
 namespace taso::generator {
 
@@ -72,6 +73,26 @@ std::string list_of(const std::vector<Size>& sizes) {
   std::vector<std::string> texts;
   for (const Size& size : sizes) texts.push_back(size.text());
   return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+double equal_share(const Expression& program, const Expression& right) {
+  const Tensor<Field>&a = *program.data, &b = *right.data;
+  if (a.extents != b.extents) return 0;
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < a.data.size(); ++i) equal += a.data[i] == b.data[i] ? 1 : 0;
+  return static_cast<double>(equal) / static_cast<double>(a.data.size());
+}
+
+std::size_t operators_in(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '('));
+}
+
+std::uint64_t hash_of(const Expression& program) {
+  const Tensor<Field>& data = *program.data;
+  std::uint64_t hash = data.extents.size();
+  for (const std::int64_t extent : data.extents) hash = scramble(hash ^ static_cast<std::uint64_t>(extent));
+  for (const Field& value : data.data) hash = scramble(hash + value.bits());
+  return hash;
 }
 
 bool has_shape(const std::vector<Size>& shape) {
@@ -201,6 +222,16 @@ Expression Writer::summed(const Expression& x, std::size_t axis) const {
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   return made(fmt::format("reduce_sum[axes=[{}], keep=false]({})", axis, x.text), shape,
               ops::op::ReduceSum{{static_cast<std::int64_t>(axis)}, false}, {&x});
+}
+
+Expression Writer::added(const Expression& x, const Expression& y) const {
+  return made(fmt::format("add({}, {})", x.text, y.text), x.shape, ops::op::Add{}, {&x, &y});
+}
+
+void Writer::assume(const Size& size) const {
+  // Dimensions and attributes are not negative, nor are their sums.
+  const std::string text = size.text();
+  if (!size.is_number() && text.find(" - ") != std::string::npos) conditions_.insert(text + " >= 0");
 }
 
 }  // namespace taso::generator

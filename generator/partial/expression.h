@@ -22,6 +22,13 @@ struct Expression {
   std::size_t rank() const { return shape.size(); }
 };
 
+/// The share of positions at which two programs of the same shape compute the same; 0 if their shapes differ.
+double equal_share(const Expression& program, const Expression& right);
+/// Of a program's text. What is used twice counts twice.
+std::size_t operators_in(const std::string& text);
+/// Of a program's shape and result.
+std::uint64_t hash_of(const Expression& program);
+
 /// Whether every size is a whole number of at least 1 at the sample.
 bool has_shape(const std::vector<Size>& shape);
 
@@ -56,8 +63,12 @@ class Writer {
                     const std::string& more = "") const;
   Expression multiplied(const Expression& x, const Expression& y) const;
   Expression summed(const Expression& x, std::size_t axis) const;
+  /// y may have fewer elements: it is repeated along axes of size 1.
+  Expression added(const Expression& x, const Expression& y) const;
 
-  /// What the sizes of everything written so far assume: that quotients are exact.
+  /// Assumes that a size is not negative, unless it is a number.
+  void assume(const Size& size) const;
+  /// What everything written so far assumes: also that quotients are exact.
   const std::set<std::string>& conditions() const { return conditions_; }
 
  private:

@@ -7,24 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ops/support/scramble.h"
-
 namespace taso::generator {
 
 namespace {
-
-using Data = ops::Tensor<ops::Field>;
-
-std::uint64_t hash_of(const Data& data) {
-  std::uint64_t hash = data.extents.size();
-  for (const std::int64_t extent : data.extents) hash = scramble(hash ^ static_cast<std::uint64_t>(extent));
-  for (const ops::Field& value : data.data) hash = scramble(hash + value.bits());
-  return hash;
-}
-
-std::size_t operators_in(const std::string& text) {
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '('));
-}
 
 /// Every window of x as channels: the taps are the outer part.
 Expression unfolded(const Writer& writer, const Expression& x, std::size_t axis, const Slide& slide) {
@@ -113,6 +98,7 @@ Expression prepared_operand(const Recipe& recipe, const WrittenSource& operands,
 
 std::optional<Expression> written(const Recipe& recipe, const Source& source, const WrittenSource& operands,
                                   const Lift& lift, const Writer& writer) {
+  if (!recipe.addition.parts.empty()) return written(recipe.addition, source, operands, lift, writer);
   const std::optional<Expression> operand =
       rearranged(writer, prepared_operand(recipe, operands, lift, writer), recipe.x, lift, operands.factors);
   if (!operand) return std::nullopt;
@@ -128,7 +114,7 @@ std::optional<Expression> written(const Recipe& recipe, const Source& source, co
     return rearranged(writer, product, recipe.result, lift, operands.factors);
   }
 
-  std::vector<Slide> slides;
+  Application inner{*operand, *weights, {}, inner_groups(recipe, operands.groups), operands.bias};
   std::vector<Size> restored = operands.factors;  // what the rearrangement of the result cuts off
   for (std::size_t axis = 0, i = 0; axis < lift.axes; ++axis) {
     Slide slide = operands.slides[axis];
@@ -149,21 +135,20 @@ std::optional<Expression> written(const Recipe& recipe, const Source& source, co
       }
       ++i;
     }
-    const std::size_t own = slides.size() + 2;
+    const std::size_t own = inner.slides.size() + 2;
     if (!slide.before.is_whole() || !slide.after.is_whole()) return std::nullopt;
     const Size count = places(operand->shape[own], slide);
     if (!count.is_whole() || count.value() < 1) return std::nullopt;
-    slides.push_back(slide);
+    inner.slides.push_back(slide);
   }
-  const Size groups = inner_groups(recipe, operands.groups);
   if (source.has_weights()) {
-    if (operand->shape[1].value() != weights->shape[1].value() * groups.value()) return std::nullopt;
-    if (weights->shape[0].value() % groups.value() != 0) return std::nullopt;
+    if (operand->shape[1].value() != weights->shape[1].value() * inner.groups.value()) return std::nullopt;
+    if (weights->shape[0].value() % inner.groups.value() != 0) return std::nullopt;
     if (!operands.bias.empty() && !(weights->shape[0] == operands.w.shape[0])) return std::nullopt;
   }
-  const Expression inner = applied(source, writer, *operand, *weights, slides, groups, operands.bias);
-  if (recipe.result.groups.empty()) return inner;
-  return rearranged(writer, inner, recipe.result, lift, restored);
+  const Expression result = applied(source, writer, inner);
+  if (recipe.result.groups.empty()) return result;
+  return rearranged(writer, result, recipe.result, lift, restored);
 }
 
 namespace {
@@ -177,6 +162,7 @@ const char* axis_name(std::size_t axis) {
 }  // namespace
 
 std::string name_of(const Recipe& recipe, const Source& source) {
+  if (!recipe.addition.parts.empty()) return name_of(recipe.addition, source);
   if (source.operation == Source::Operation::product)
     return recipe.sums ? "depth-to-batch" : recipe.x.groups.size() == 3 ? "rows-to-batch" : "columns-to-batch";
   std::vector<std::string> words;
@@ -309,7 +295,7 @@ class Trial {
     for (const Recipe& recipe : recipes) {
       const std::optional<Expression> value = make(recipe);
       if (!value) continue;
-      const std::uint64_t hash = hash_of(*value->data);
+      const std::uint64_t hash = hash_of(*value);
       const std::size_t operators = operators_in(value->text);
       const auto [place, is_new] = forms.try_emplace(hash, Form{operators, recipe});
       if (is_new)
@@ -331,7 +317,7 @@ class Trial {
     const std::optional<Expression> result =
         rearranged(writer_, prepared_filters(recipe, operands_, lift_, writer_), recipe.w, lift_, operands_.factors);
     if (!result || is_product()) return result;
-    const auto filters = [](const Data& data) {
+    const auto filters = [](const ops::Tensor<ops::Field>& data) {
       std::vector<std::vector<std::uint64_t>> all(static_cast<std::size_t>(data.extents[0]));
       const std::size_t size = data.data.size() / all.size();
       for (std::size_t i = 0; i < data.data.size(); ++i)
@@ -415,7 +401,7 @@ class Trial {
 
   void judge(const Recipe& recipe, const Expression& inner, const Expression& result) {
     if (inner.text == operands_.result.text) return;
-    const double share = equal_share(*result.data, *operands_.result.data);
+    const double share = equal_share(result, operands_.result);
     if (share < least_share_) return;
     ++counts_.agreeing;
     // The same work: the same operator on operands of the same shapes.
@@ -430,17 +416,10 @@ class Trial {
     if (!best.text.empty() && rank(share, operators, result.text) >= rank(best.mutant.share, best.operators, best.text))
       return;
     const std::optional<Expression> again = generator::written(recipe, other_, others_, lift_, writer_);
-    if (!again || equal_share(*again->data, *others_.result.data) < least_share_)
+    if (!again || equal_share(*again, others_.result) < least_share_)
       ++counts_.by_chance;
     else
       best = {{recipe, share}, operators, result.text};
-  }
-
-  static double equal_share(const Data& data, const Data& right) {
-    if (data.extents != right.extents) return 0;
-    std::size_t equal = 0;
-    for (std::size_t i = 0; i < data.data.size(); ++i) equal += data.data[i] == right.data[i] ? 1 : 0;
-    return static_cast<double>(equal) / static_cast<double>(data.data.size());
   }
 
   const Source& source_;
@@ -463,7 +442,15 @@ class Trial {
 
 std::vector<Mutant> mutants_of(const Source& source, const Lift& lift, bool drops, double least_share,
                                MutantCounts& counts, const std::stop_token& stop) {
-  return Trial(source, lift, drops, least_share, counts, stop).run();
+  std::vector<Mutant> found;
+  if (!source.only_sums) found = Trial(source, lift, drops, least_share, counts, stop).run();
+  if (drops) return found;
+  for (const FoundAddition& one : additions_of(source, lift, least_share, counts, stop)) {
+    Recipe recipe;
+    recipe.addition = one.addition;
+    found.push_back({recipe, one.share});
+  }
+  return found;
 }
 
 }  // namespace taso::generator

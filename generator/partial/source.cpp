@@ -71,6 +71,7 @@ std::vector<Source> all_sources() {
   const auto add = [&](Source source) { sources.push_back(std::move(source)); };
   add({.name = "conv"});
   add({.name = "pointwise-conv", .kernel = 1, .has_fixed_kernel = true, .before = 0, .after = 0});
+  add({.name = "conv-of-2", .kernel = 2, .has_fixed_kernel = true, .only_sums = true, .before = 0, .after = 1});
   add({.name = "conv-of-3", .kernel = 3, .has_fixed_kernel = true, .before = 1, .after = 1});
   for (const std::int64_t length : {13, 12})
     add({.name = "strided-conv",
@@ -104,16 +105,15 @@ std::vector<Lift> lifts_of(const Source& source, bool drops) {
   return {{1, {0}}, {2, {0}}, {2, {1}}, {2, {0, 1}}, {3, {0}}, {3, {0, 1, 2}}};
 }
 
-Expression applied(const Source& source, const Writer& writer, const Expression& x, const Expression& w,
-                   const std::vector<Slide>& slides, const Size& groups, const std::string& bias) {
+Expression applied(const Source& source, const Writer& writer, const Application& to) {
   switch (source.operation) {
-    case Source::Operation::convolution: return writer.convolved(x, w, slides, groups, bias);
-    case Source::Operation::max_pool: return writer.pooled("max_pool", x, slides);
+    case Source::Operation::convolution: return writer.convolved(to.x, to.w, to.slides, to.groups, to.bias);
+    case Source::Operation::max_pool: return writer.pooled("max_pool", to.x, to.slides);
     case Source::Operation::average_pool:
-      return writer.pooled("average_pool", x, slides, source.counts_padding ? "count_padding=true" : "");
+      return writer.pooled("average_pool", to.x, to.slides, source.counts_padding ? "count_padding=true" : "");
     case Source::Operation::product: break;
   }
-  return writer.multiplied(x, w);
+  return writer.multiplied(to.x, to.w);
 }
 
 WrittenSource written(const Source& source, const Lift& lift, const Writer& writer, bool has_bias) {
@@ -147,7 +147,7 @@ WrittenSource written(const Source& source, const Lift& lift, const Writer& writ
   all.x = writer.input("x", x, seed_of_x);
   if (source.has_weights()) all.w = writer.input("w", w, seed_of_w);
   if (has_bias) all.bias = "b";
-  all.result = applied(source, writer, all.x, all.w, all.slides, all.groups, all.bias);
+  all.result = applied(source, writer, all);
   // A list of attributes says how many axes there are.
   if (all.result.text.find('[') == std::string::npos) all.conditions.insert(fmt::format("rank(x) = {}", 2 + lift.axes));
   return all;

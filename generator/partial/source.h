@@ -23,6 +23,7 @@ struct Source {
   bool is_same = true;          ///< whether the result is as long as the operand
   std::int64_t kernel = 4;
   bool has_fixed_kernel = false;  ///< the program depends on the number of its taps
+  bool only_sums = false;         ///< other programs are not tried
   std::int64_t batch = 2, channels = 4, filters = 6, length = 12;
   std::int64_t before = 1, after = 2;
 
@@ -36,20 +37,22 @@ Source at_other_sizes(Source source);
 /// The lifts for which programs that change a kind of operator are stated. `drops`: the program has fewer axes.
 std::vector<Lift> lifts_of(const Source& source, bool drops);
 
-/// A kind of operator, lifted and written.
-struct WrittenSource {
+/// What an operator is applied to.
+struct Application {
   Expression x, w;
   std::vector<Slide> slides;
   Size groups = 1;
+  std::string bias;  ///< its name; empty without
+};
+/// The result of an operator of this kind.
+Expression applied(const Source& source, const Writer& writer, const Application& to);
+
+/// A kind of operator, lifted and written.
+struct WrittenSource : Application {
   std::vector<Size> factors;  ///< by what each of the changed axes is cut
-  std::string bias;           ///< the name of the bias; empty without
   Expression result;
   std::set<std::string> conditions;
 };
 WrittenSource written(const Source& source, const Lift& lift, const Writer& writer, bool has_bias);
-
-/// The same operator with other operands and windows.
-Expression applied(const Source& source, const Writer& writer, const Expression& x, const Expression& w,
-                   const std::vector<Slide>& slides, const Size& groups, const std::string& bias);
 
 }  // namespace taso::generator
