@@ -14,8 +14,6 @@ namespace {
 using Cut = Addition::Cut;
 using Addend = Addition::Part;
 
-bool is_product(const Source& source) { return source.operation == Source::Operation::product; }
-
 /// Nothing if the slice is empty at the sample.
 std::optional<Expression> sliced(const Writer& writer, const Expression& x, std::size_t axis, const Size& begin,
                                  const Size& end) {
@@ -107,7 +105,7 @@ class Addends {
       const std::size_t spatial = lift_.changed.empty() ? 0 : lift_.changed[i];
       if (part.x && !cut(inner.x, *part.x, spatial, operands_.x.shape)) return std::nullopt;
       if (part.w && !cut(inner.w, *part.w, spatial, {})) return std::nullopt;
-      if (is_product(source_)) continue;
+      if (source_.is_product()) continue;
       Slide& slide = inner.slides[spatial];
       slide.kernel = inner.w.shape[2 + spatial];
       if (!part.pads_before) slide.before = 0;
@@ -115,13 +113,13 @@ class Addends {
       if (places_of(inner, spatial).value() < 1) return std::nullopt;
       if (places.size() > 1 && part.w && !part.w->is_spatial()) return std::nullopt;  // cut only once
     }
-    if (is_product(source_)) {
+    if (source_.is_product()) {
       if (inner.x.shape[1].value() != inner.w.shape[0].value()) return std::nullopt;
     } else if (!(inner.x.shape[1] == inner.w.shape[1] * inner.groups) || !(inner.w.shape[0] == operands_.w.shape[0])) {
       return std::nullopt;
     }
     const Expression result = applied(source_, writer_, inner);
-    if (!is_product(source_) && !(result.shape[0] == operands_.result.shape[0])) return std::nullopt;
+    if (!source_.is_product() && !(result.shape[0] == operands_.result.shape[0])) return std::nullopt;
     return result;
   }
 
@@ -183,7 +181,7 @@ std::string name_of(const Addition& addition, const Source& source) {
   if (addition.filters) return "taps-to-filters-added";
   const Cut& cut = *addition.parts[0].w;
   if (cut.is_spatial()) return addition.has_one_more ? "taps-to-the-middle-added" : "taps-before-the-middle-added";
-  if (is_product(source)) return cut.axis == 0 ? "depth-added" : "columns-added";
+  if (source.is_product()) return cut.axis == 0 ? "depth-added" : "columns-added";
   return cut.axis == 1 ? "channels-added" : "filters-added";
 }
 
@@ -203,7 +201,7 @@ class AdditionTrial {
 
   std::vector<FoundAddition> run(const std::stop_token& stop) {
     for (const std::size_t axis : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
-      if (axis == 2 && (is_product(source_) || source_.kernel < 2)) continue;
+      if (axis == 2 && (source_.is_product() || source_.kernel < 2)) continue;
       try_cuts(axis, false);
       if (axis == 2) try_cuts(axis, true);
       if (stop.stop_requested()) return {};
@@ -251,9 +249,9 @@ class AdditionTrial {
     for (std::size_t axis = 0; axis < operands_.x.rank(); ++axis)
       for (const bool is_second : {false, true}) of_x.push_back(Cut{axis, is_second});
     std::vector<Addend> parts;
-    const std::vector<bool> free = is_product(source_) ? std::vector<bool>{false} : std::vector<bool>{false, true};
+    const std::vector<bool> free = source_.is_product() ? std::vector<bool>{false} : std::vector<bool>{false, true};
     const std::vector<std::int64_t> distances =
-        is_product(source_) ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, -1, 1};
+        source_.is_product() ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, -1, 1};
     for (const auto& x : of_x)
       for (const bool before : free)
         for (const bool after : free)
@@ -360,7 +358,7 @@ class AdditionTrial {
 
 std::vector<FoundAddition> additions_of(const Source& source, const Lift& lift, double least_share,
                                         MutantCounts& counts, const std::stop_token& stop) {
-  const bool is_tried = source.operation == Source::Operation::product ||
+  const bool is_tried = source.is_product() ||
                         (source.operation == Source::Operation::convolution && source.factor == Source::Factor::two);
   if (!is_tried || stop.stop_requested()) return {};
   return AdditionTrial(source, lift, least_share, counts).run(stop);

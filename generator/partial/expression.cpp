@@ -107,6 +107,10 @@ Size places(const Size& length, const Slide& slide) {
                     last.value() / slide.stride.value() + 1);
 }
 
+Size spread(const Size& length, const Slide& slide) {
+  return (length - 1) * slide.stride + slide.dilation * (slide.kernel - 1) + 1 - slide.before - slide.after;
+}
+
 Expression Writer::made(std::string text, std::vector<Size> shape, const ops::Operator& op,
                         const std::vector<const Expression*>& operands) const {
   Expression value{std::move(text), std::move(shape), nullptr};
@@ -176,16 +180,33 @@ Expression Writer::joined(const Expression& x, const Expression& y, std::size_t 
 Expression Writer::convolved(const Expression& x, const Expression& w, const std::vector<Slide>& slides,
                              const Size& groups, const std::string& bias) const {
   const Windows windows(slides);
-  for (const Size& pad : windows.pads) pad.add_conditions(conditions_);
-  std::vector<std::string> attributes = windows.texts();
-  if (!(groups == Size(1))) attributes.push_back("groups=" + groups.text());
   std::vector<Size> shape{x.shape[0], w.shape[0]};
   for (std::size_t i = 0; i < slides.size(); ++i) shape.push_back(places(x.shape[2 + i], slides[i]));
   return made(
-      fmt::format("{}({}, {}{})", with_attributes("conv", attributes), x.text, w.text, bias.empty() ? "" : ", " + bias),
-      shape,
+      text_of("conv", x, w, slides, groups, bias), shape,
       ops::op::Conv{values_of(windows.strides), values_of(windows.dilations), values_of(windows.pads), groups.value()},
       {&x, &w});
+}
+
+Expression Writer::convolved_back(const Expression& x, const Expression& w, const std::vector<Slide>& slides,
+                                  const Size& groups, const std::string& bias) const {
+  const Windows windows(slides);
+  std::vector<Size> shape{x.shape[0], w.shape[1] * groups};
+  for (std::size_t i = 0; i < slides.size(); ++i) shape.push_back(spread(x.shape[2 + i], slides[i]));
+  return made(text_of("conv_transpose", x, w, slides, groups, bias), shape,
+              ops::op::ConvTranspose{values_of(windows.strides), values_of(windows.dilations), values_of(windows.pads),
+                                     std::vector<std::int64_t>(slides.size(), 0), groups.value()},
+              {&x, &w});
+}
+
+std::string Writer::text_of(const char* convolution, const Expression& x, const Expression& w,
+                            const std::vector<Slide>& slides, const Size& groups, const std::string& bias) const {
+  const Windows windows(slides);
+  for (const Size& pad : windows.pads) pad.add_conditions(conditions_);
+  std::vector<std::string> attributes = windows.texts();
+  if (!(groups == Size(1))) attributes.push_back("groups=" + groups.text());
+  return fmt::format("{}({}, {}{})", with_attributes(convolution, attributes), x.text, w.text,
+                     bias.empty() ? "" : ", " + bias);
 }
 
 Expression Writer::pooled(const std::string& pool, const Expression& x, const std::vector<Slide>& slides,
@@ -222,6 +243,10 @@ Expression Writer::summed(const Expression& x, std::size_t axis) const {
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   return made(fmt::format("reduce_sum[axes=[{}], keep=false]({})", axis, x.text), shape,
               ops::op::ReduceSum{{static_cast<std::int64_t>(axis)}, false}, {&x});
+}
+
+Expression Writer::rectified(const Expression& x) const {
+  return made(fmt::format("relu({})", x.text), x.shape, ops::op::Relu{}, {&x});
 }
 
 Expression Writer::added(const Expression& x, const Expression& y) const {

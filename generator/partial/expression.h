@@ -39,6 +39,8 @@ struct Slide {
 };
 /// The number of positions of the window; exact if the stride is 1.
 Size places(const Size& length, const Slide& slide);
+/// The number of positions that windows reach, one for each element of an operand of this length.
+Size spread(const Size& length, const Slide& slide);
 
 /// Writes programs. With `evaluates`, it also evaluates them: operands have data.
 class Writer {
@@ -58,11 +60,15 @@ class Writer {
   /// `slides` has one entry for each spatial axis; an empty text is no bias.
   Expression convolved(const Expression& x, const Expression& w, const std::vector<Slide>& slides, const Size& groups,
                        const std::string& bias = "") const;
+  /// The transposed convolution.
+  Expression convolved_back(const Expression& x, const Expression& w, const std::vector<Slide>& slides,
+                            const Size& groups, const std::string& bias = "") const;
   /// `pool` is max_pool or average_pool; `more` are further attributes.
   Expression pooled(const std::string& pool, const Expression& x, const std::vector<Slide>& slides,
                     const std::string& more = "") const;
   Expression multiplied(const Expression& x, const Expression& y) const;
   Expression summed(const Expression& x, std::size_t axis) const;
+  Expression rectified(const Expression& x) const;
   /// y may have fewer elements: it is repeated along axes of size 1.
   Expression added(const Expression& x, const Expression& y) const;
 
@@ -74,6 +80,9 @@ class Writer {
  private:
   Expression made(std::string text, std::vector<Size> shape, const ops::Operator& op,
                   const std::vector<const Expression*>& operands) const;
+  /// Of a convolution with these windows, transposed or not.
+  std::string text_of(const char* convolution, const Expression& x, const Expression& w,
+                      const std::vector<Slide>& slides, const Size& groups, const std::string& bias) const;
   bool evaluates_;
   mutable std::set<std::string> conditions_;
 };

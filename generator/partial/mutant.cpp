@@ -94,6 +94,27 @@ Expression prepared_operand(const Recipe& recipe, const WrittenSource& operands,
   return writer.padded(x, before, after);
 }
 
+/// The result without the operator's padding at both ends of the changed axes; nothing if that is not what it has more.
+std::optional<Expression> trimmed(const Writer& writer, Expression result, const WrittenSource& operands,
+                                  const Lift& lift) {
+  for (const std::size_t axis : lift.changed) {
+    const Slide& slide = operands.slides[axis];
+    const Size& length = operands.result.shape[2 + axis];
+    if (result.shape[2 + axis].value() != (slide.before + length + slide.after).value()) return std::nullopt;
+    result = writer.sliced(result, 2 + axis, slide.before, slide.before + length);
+  }
+  return result;
+}
+
+/// Whether an operator has a result for these operands at the sample, and a bias has as many elements as it had.
+bool can_apply(const Source& source, const Application& inner, const WrittenSource& operands) {
+  const std::int64_t channels = inner.x.shape[1].value(), groups = inner.groups.value();
+  const bool fits =
+      source.is_transposed() ? channels == inner.w.shape[0].value() : channels == inner.w.shape[1].value() * groups;
+  if (!fits || inner.w.shape[0].value() % groups != 0) return false;
+  return operands.bias.empty() || filters_of(source, inner) == filters_of(source, operands);
+}
+
 }  // namespace
 
 std::optional<Expression> written(const Recipe& recipe, const Source& source, const WrittenSource& operands,
@@ -106,7 +127,7 @@ std::optional<Expression> written(const Recipe& recipe, const Source& source, co
   if (source.has_weights())
     weights = rearranged(writer, prepared_filters(recipe, operands, lift, writer), recipe.w, lift, operands.factors);
   if (!weights) return std::nullopt;
-  if (source.operation == Source::Operation::product) {
+  if (source.is_product()) {
     if (!can_multiply(*operand, *weights)) return std::nullopt;
     const Expression product = writer.multiplied(*operand, *weights);
     if (recipe.sums) return writer.summed(product, 0);
@@ -114,7 +135,11 @@ std::optional<Expression> written(const Recipe& recipe, const Source& source, co
     return rearranged(writer, product, recipe.result, lift, operands.factors);
   }
 
-  Application inner{*operand, *weights, {}, inner_groups(recipe, operands.groups), operands.bias};
+  Application inner = operands;
+  inner.x = *operand;
+  inner.w = *weights;
+  inner.groups = inner_groups(recipe, operands.groups);
+  inner.slides.clear();
   std::vector<Size> restored = operands.factors;  // what the rearrangement of the result cuts off
   for (std::size_t axis = 0, i = 0; axis < lift.axes; ++axis) {
     Slide slide = operands.slides[axis];
@@ -137,18 +162,15 @@ std::optional<Expression> written(const Recipe& recipe, const Source& source, co
     }
     const std::size_t own = inner.slides.size() + 2;
     if (!slide.before.is_whole() || !slide.after.is_whole()) return std::nullopt;
-    const Size count = places(operand->shape[own], slide);
+    const Size count = length_of(source, operand->shape[own], slide);
     if (!count.is_whole() || count.value() < 1) return std::nullopt;
     inner.slides.push_back(slide);
   }
-  if (source.has_weights()) {
-    if (operand->shape[1].value() != weights->shape[1].value() * inner.groups.value()) return std::nullopt;
-    if (weights->shape[0].value() % inner.groups.value() != 0) return std::nullopt;
-    if (!operands.bias.empty() && !(weights->shape[0] == operands.w.shape[0])) return std::nullopt;
-  }
+  if (source.has_weights() && !can_apply(source, inner, operands)) return std::nullopt;
   const Expression result = applied(source, writer, inner);
   if (recipe.result.groups.empty()) return result;
-  return rearranged(writer, result, recipe.result, lift, restored);
+  const std::optional<Expression> arranged = rearranged(writer, result, recipe.result, lift, restored);
+  return arranged && recipe.trims ? trimmed(writer, *arranged, operands, lift) : arranged;
 }
 
 namespace {
@@ -163,12 +185,13 @@ const char* axis_name(std::size_t axis) {
 
 std::string name_of(const Recipe& recipe, const Source& source) {
   if (!recipe.addition.parts.empty()) return name_of(recipe.addition, source);
-  if (source.operation == Source::Operation::product)
+  if (source.is_product())
     return recipe.sums ? "depth-to-batch" : recipe.x.groups.size() == 3 ? "rows-to-batch" : "columns-to-batch";
   std::vector<std::string> words;
   if (recipe.unfolds) words.emplace_back("taps-to-channels");
   if (recipe.filters == Recipe::Filters::paired) words.emplace_back("pairs-of-groups");
   if (recipe.filters == Recipe::Filters::dense) words.emplace_back("one-group");
+  if (source.is_transposed() && !recipe.w.changes_nothing()) words.emplace_back("taps-to-filters");
   for (std::size_t group = 0; group < recipe.x.groups.size(); ++group)
     for (const Rearrangement::Part& part : recipe.x.groups[group])
       if (part.axis != group && part.piece != Rearrangement::Piece::rest)
@@ -233,9 +256,12 @@ class Trial {
           if (part.axis != group && (part.axis == 2 || group == 2)) return true;
       return how.cut == 2;
     };
-    return moves_space(recipe.x);
+    // With other strides, a transposed convolution has other taps.
+    if (source_.is_transposed() && source_.factor == Source::Factor::stride)
+      return recipe.x.changes_nothing() && moves_space(recipe.w);
+    return moves_space(recipe.x) && (!source_.is_transposed() || recipe.w.changes_nothing());
   }
-  bool is_product() const { return source_.operation == Source::Operation::product; }
+  bool is_product() const { return source_.is_product(); }
 
   /// All forms of both operands that differ.
   void find_operands() {
@@ -244,9 +270,9 @@ class Trial {
     for (std::size_t to = is_product() ? 2 : most; to <= most; ++to)
       for (const Rearrangement& one : all_rearrangements(rank, to)) all.push_back(one);
     std::vector<Recipe> recipes;
-    const bool has_pads = !is_product() && source_.before + source_.after > 0;
+    const bool has_pads = source_.operation == Source::Operation::convolution && source_.before + source_.after > 0;
     for (const auto border : {Recipe::Border::none, Recipe::Border::own, Recipe::Border::own_and_one}) {
-      if (border != Recipe::Border::none && (!has_pads || !source_.has_weights())) continue;
+      if (border != Recipe::Border::none && !has_pads) continue;
       for (const Rearrangement& one : all) {
         Recipe recipe;
         recipe.border = border;
@@ -271,8 +297,11 @@ class Trial {
            {Filters::own, Filters::one_before, Filters::one_behind, Filters::paired, Filters::dense}) {
         const bool is_wider = filters == Filters::paired || filters == Filters::dense;
         if (is_wider && !source_.is_grouped) continue;
-        if (!is_wider && filters != Filters::own && (is_product() || drops_ || source_.kernel == 1)) continue;
+        const bool has_other_taps =
+            source_.operation == Source::Operation::convolution && !drops_ && source_.kernel > 1;
+        if (!is_wider && filters != Filters::own && !has_other_taps) continue;
         for (const Rearrangement& one : all) {
+          if (source_.is_chain() && !one.changes_nothing()) continue;  // two operators share what is moved
           Recipe recipe;
           recipe.filters = filters;
           recipe.w = one;
@@ -316,7 +345,8 @@ class Trial {
   std::optional<Expression> weights(const Recipe& recipe) const {
     const std::optional<Expression> result =
         rearranged(writer_, prepared_filters(recipe, operands_, lift_, writer_), recipe.w, lift_, operands_.factors);
-    if (!result || is_product()) return result;
+    // A transposed convolution adds up only some of the taps.
+    if (!result || is_product() || source_.is_transposed()) return result;
     const auto filters = [](const ops::Tensor<ops::Field>& data) {
       std::vector<std::vector<std::uint64_t>> all(static_cast<std::size_t>(data.extents[0]));
       const std::size_t size = data.data.size() / all.size();
@@ -345,8 +375,9 @@ class Trial {
     const auto both = [](bool is_free) { return is_free ? std::vector<bool>{false, true} : std::vector<bool>{false}; };
     for (const auto pads : {Recipe::Pads::none, Recipe::Pads::own, Recipe::Pads::divided}) {
       if (pads != Recipe::Pads::none && (!has_pads || drops_)) continue;
+      if (pads != Recipe::Pads::own && source_.is_chain()) continue;
       if (pads == Recipe::Pads::divided && source_.factor == Source::Factor::two) continue;
-      for (const bool strides : both(source_.factor == Source::Factor::stride && !drops_))
+      for (const bool strides : both(source_.has_stride() && !drops_))
         for (const bool dilates : both(source_.factor == Source::Factor::dilation && !drops_)) {
           recipe.pads = pads;
           recipe.keeps_stride = strides;
@@ -389,13 +420,22 @@ class Trial {
     const Writer sizes(false);
     for (const Rearrangement& how : all) {
       // Most have another shape, which is found without moving anything.
-      const std::optional<Expression> shape = rearranged(sizes, inner, how, lift_, factors);
-      if (!shape || shape->rank() != wanted.size()) continue;
-      bool fits = true;
-      for (std::size_t i = 0; i < wanted.size(); ++i) fits = fits && shape->shape[i].value() == wanted[i];
-      if (!fits) continue;
-      recipe.result = how;
-      judge(recipe, inner, *rearranged(writer_, inner, how, lift_, factors));
+      for (const bool trims : {false, true}) {
+        // With its own stride, an operator would cut off the same.
+        if (trims && (!source_.is_transposed() || recipe.keeps_stride)) continue;
+        const auto arranged = [&](const Writer& writer) {
+          const std::optional<Expression> all = rearranged(writer, inner, how, lift_, factors);
+          return all && trims ? trimmed(writer, *all, operands_, lift_) : all;
+        };
+        const std::optional<Expression> shape = arranged(sizes);
+        if (!shape || shape->rank() != wanted.size()) continue;
+        bool fits = true;
+        for (std::size_t i = 0; i < wanted.size(); ++i) fits = fits && shape->shape[i].value() == wanted[i];
+        if (!fits) continue;
+        recipe.result = how;
+        recipe.trims = trims;
+        judge(recipe, inner, *arranged(writer_));
+      }
     }
   }
 

@@ -26,8 +26,9 @@ struct Recipe {
   Rearrangement x, w, result;
   Pads pads = Pads::none;
   bool keeps_stride = false, keeps_dilation = false;
-  bool sums = false;  ///< of a product: adds up the parts
-  Addition addition;  ///< if it has parts, the program is this
+  bool trims = false;  ///< the result is longer than it should be by the operator's padding, which is cut off
+  bool sums = false;   ///< of a product: adds up the parts
+  Addition addition;   ///< if it has parts, the program is this
 
   /// Whether the inner operator has fewer spatial axes.
   bool drops() const { return x.groups.size() == 2 && !w.groups.empty() && w.groups.size() == 2; }

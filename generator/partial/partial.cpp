@@ -182,7 +182,7 @@ std::vector<Kind> all_kinds(const PartialOptions& options, PartialReport& report
         Kind of_mutant{mutant, {}};
         for (const Lift& lift : lifts)
           for (const bool has_bias : {false, true})
-            if (!has_bias || is_convolution)
+            if (!has_bias || source.takes_bias())
               of_mutant.statements.push_back({source, mutant.recipe, lift, has_bias, name});
         kinds.push_back(std::move(of_mutant));
       }

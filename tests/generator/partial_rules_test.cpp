@@ -27,8 +27,10 @@ std::string text_of(const PartialReport& report) {
 }  // namespace
 
 TEST_CASE("partial: corrected programs are found, proved and right") {
-  const std::vector<std::string> kinds{"conv-of-3-space-to-batch", "pointwise-conv-space-to-batch",
-                                       "average-pool-with-pads-batch-to-space"};
+  const std::vector<std::string> everywhere{"pointwise-conv-space-to-batch", "transposed-conv-taps-to-filters"};
+  std::vector<std::string> kinds{"conv-of-3-space-to-batch", "average-pool-with-pads-batch-to-space",
+                                 "transposed-conv-space-to-batch", "conv-relu-conv-space-to-batch"};
+  kinds.insert(kinds.end(), everywhere.begin(), everywhere.end());
   const PartialReport report = partial_report(kinds, 1);
   CHECK(report.complete);
   CHECK(report.refuted.empty());
@@ -46,7 +48,8 @@ TEST_CASE("partial: corrected programs are found, proved and right") {
   for (const PartialRule& one : report.rules) {
     INFO(print(one.rule));
     CHECK(one.rule.name.rfind(one.kind, 0) == 0);
-    CHECK(one.is_corrected == (one.kind != "pointwise-conv-space-to-batch"));
+    const bool needs_correction = std::find(everywhere.begin(), everywhere.end(), one.kind) == everywhere.end();
+    CHECK(one.is_corrected == needs_correction);
     CHECK(one.share >= 0.5);
     CHECK((one.share < 1) == one.is_corrected);
     CHECK(rules::text_of(one.rule.target).starts_with("concat") == one.is_corrected);
