@@ -164,6 +164,19 @@ Expression applied(const Source& source, const Writer& writer, const Application
   return writer.multiplied(to.x, to.w);
 }
 
+namespace {
+
+void add_usual_conditions(WrittenSource& all, std::size_t axis) {
+  for (const auto* slides : {&all.slides, &all.next_slides}) {
+    if (slides->empty()) continue;
+    for (const Size& pad : {(*slides)[axis].before, (*slides)[axis].after})
+      for (const Size& size : {pad - 1, all.x.shape[2 + axis] - pad - 1})
+        if (!pad.is_number()) all.usual_conditions.insert(size.text() + " >= 0");
+  }
+}
+
+}  // namespace
+
 WrittenSource written(const Source& source, const Lift& lift, const Writer& writer, bool has_bias) {
   WrittenSource all;
   if (source.is_product()) {
@@ -199,6 +212,7 @@ WrittenSource written(const Source& source, const Lift& lift, const Writer& writ
                                                                       : Size(halves));
   }
   all.x = writer.input("x", x, seed_of_x);
+  for (const std::size_t axis : lift.changed) add_usual_conditions(all, axis);
   if (source.has_weights()) all.w = writer.input("w", w, seed_of_w);
   if (source.is_chain()) all.next_w = writer.input("z", next_w, seed_of_z);
   if (has_bias) all.bias = "b";

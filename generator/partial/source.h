@@ -68,6 +68,8 @@ struct WrittenSource : Application {
   std::vector<Size> factors;  ///< by what each of the changed axes is cut
   Expression result;
   std::set<std::string> conditions;
+  /// Along the changed axes there is padding, less than the operand is long. Some regions need it.
+  std::set<std::string> usual_conditions;
 };
 WrittenSource written(const Source& source, const Lift& lift, const Writer& writer, bool has_bias);
 
