@@ -171,10 +171,7 @@ std::optional<Expression> written(const Addition& addition, const Source& source
     if (sum && sum->shape.size() != part->shape.size()) return std::nullopt;
     sum = sum ? writer.added(*sum, *part) : *part;
   } while (advance(places, addition.parts.size()));
-  if (bias.empty()) return sum;
-  std::vector<Size> shape(sum->rank(), Size(1));
-  shape[1] = sum->shape[1];
-  return writer.added(*sum, writer.reshaped({bias, {shape[1]}, nullptr}, shape));
+  return bias.empty() ? *sum : writer.biased(*sum, bias);
 }
 
 std::string name_of(const Addition& addition, const Source& source) {

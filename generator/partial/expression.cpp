@@ -253,6 +253,12 @@ Expression Writer::added(const Expression& x, const Expression& y) const {
   return made(fmt::format("add({}, {})", x.text, y.text), x.shape, ops::op::Add{}, {&x, &y});
 }
 
+Expression Writer::biased(const Expression& x, const std::string& bias) const {
+  std::vector<Size> shape(x.rank(), Size(1));
+  shape[1] = x.shape[1];
+  return added(x, reshaped({bias, {shape[1]}, nullptr}, shape));
+}
+
 void Writer::assume(const Size& size) const {
   // Dimensions and attributes are not negative, nor are their sums.
   const std::string text = size.text();

@@ -72,6 +72,9 @@ class Writer {
   /// y may have fewer elements: it is repeated along axes of size 1.
   Expression added(const Expression& x, const Expression& y) const;
 
+  /// With a bias, named, for each channel.
+  Expression biased(const Expression& x, const std::string& bias) const;
+
   /// Assumes that a size is not negative, unless it is a number.
   void assume(const Size& size) const;
   /// What everything written so far assumes: also that quotients are exact.

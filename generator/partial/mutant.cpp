@@ -106,13 +106,19 @@ std::optional<Expression> trimmed(const Writer& writer, Expression result, const
   return result;
 }
 
-/// Whether an operator has a result for these operands at the sample, and a bias has as many elements as it had.
-bool can_apply(const Source& source, const Application& inner, const WrittenSource& operands) {
+/// Whether an operator has a result for these operands at the sample.
+bool can_apply(const Source& source, const Application& inner) {
   const std::int64_t channels = inner.x.shape[1].value(), groups = inner.groups.value();
   const bool fits =
       source.is_transposed() ? channels == inner.w.shape[0].value() : channels == inner.w.shape[1].value() * groups;
-  if (!fits || inner.w.shape[0].value() % groups != 0) return false;
-  return operands.bias.empty() || filters_of(source, inner) == filters_of(source, operands);
+  return fits && inner.w.shape[0].value() % groups == 0;
+}
+
+/// A convolution with the weights of a transposed one, which does the same if there is one tap.
+Expression convolved(const Writer& writer, const Application& to) {
+  std::vector<std::size_t> exchanged{1, 0};
+  for (std::size_t axis = 2; axis < to.w.rank(); ++axis) exchanged.push_back(axis);
+  return writer.convolved(to.x, writer.transposed(to.w, exchanged), to.slides, to.groups, to.bias);
 }
 
 }  // namespace
@@ -120,6 +126,7 @@ bool can_apply(const Source& source, const Application& inner, const WrittenSour
 std::optional<Expression> written(const Recipe& recipe, const Source& source, const WrittenSource& operands,
                                   const Lift& lift, const Writer& writer) {
   if (!recipe.addition.parts.empty()) return written(recipe.addition, source, operands, lift, writer);
+  if (recipe.convolves && lift.changed.size() < lift.axes) return std::nullopt;  // other axes have other taps
   const std::optional<Expression> operand =
       rearranged(writer, prepared_operand(recipe, operands, lift, writer), recipe.x, lift, operands.factors);
   if (!operand) return std::nullopt;
@@ -166,11 +173,16 @@ std::optional<Expression> written(const Recipe& recipe, const Source& source, co
     if (!count.is_whole() || count.value() < 1) return std::nullopt;
     inner.slides.push_back(slide);
   }
-  if (source.has_weights() && !can_apply(source, inner, operands)) return std::nullopt;
-  const Expression result = applied(source, writer, inner);
-  if (recipe.result.groups.empty()) return result;
-  const std::optional<Expression> arranged = rearranged(writer, result, recipe.result, lift, restored);
-  return arranged && recipe.trims ? trimmed(writer, *arranged, operands, lift) : arranged;
+  if (source.has_weights() && !can_apply(source, inner)) return std::nullopt;
+  // A bias for other filters is added in the end.
+  const bool has_other_filters = source.has_weights() && !(filters_of(source, inner) == filters_of(source, operands));
+  const bool adds_bias = has_other_filters && !operands.bias.empty();
+  if (adds_bias && !source.is_transposed()) return std::nullopt;
+  if (adds_bias) inner.bias.clear();
+  std::optional<Expression> result = recipe.convolves ? convolved(writer, inner) : applied(source, writer, inner);
+  if (!recipe.result.groups.empty()) result = rearranged(writer, *result, recipe.result, lift, restored);
+  if (result && recipe.trims) result = trimmed(writer, *result, operands, lift);
+  return result && adds_bias ? writer.biased(*result, operands.bias) : result;
 }
 
 namespace {
@@ -382,6 +394,7 @@ class Trial {
           recipe.pads = pads;
           recipe.keeps_stride = strides;
           recipe.keeps_dilation = dilates;
+          recipe.convolves = source_.is_transposed() && source_.kernel == source_.step && !strides;
           try_recipe(recipe);
         }
     }

@@ -26,9 +26,10 @@ struct Recipe {
   Rearrangement x, w, result;
   Pads pads = Pads::none;
   bool keeps_stride = false, keeps_dilation = false;
-  bool trims = false;  ///< the result is longer than it should be by the operator's padding, which is cut off
-  bool sums = false;   ///< of a product: adds up the parts
-  Addition addition;   ///< if it has parts, the program is this
+  bool convolves = false;  ///< of a transposed convolution: the inner operator is a convolution
+  bool trims = false;      ///< the result is longer than it should be by the operator's padding, which is cut off
+  bool sums = false;       ///< of a product: adds up the parts
+  Addition addition;       ///< if it has parts, the program is this
 
   /// Whether the inner operator has fewer spatial axes.
   bool drops() const { return x.groups.size() == 2 && !w.groups.empty() && w.groups.size() == 2; }

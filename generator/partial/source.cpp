@@ -114,6 +114,13 @@ std::vector<Source> all_sources() {
        .factor = Factor::stride,
        .kernel = 6,
        .step = 3});
+  add({.name = "transposed-conv-of-tiles",
+       .operation = Operation::transposed_convolution,
+       .factor = Factor::stride,
+       .kernel = 3,
+       .before = 0,
+       .after = 0,
+       .step = 3});
   add({.name = "conv-conv", .operation = Operation::chain});
   add({.name = "conv-relu-conv", .operation = Operation::chain, .has_relu = true});
   add({.name = "max-pool", .operation = Operation::max_pool});

@@ -28,7 +28,8 @@ std::string text_of(const PartialReport& report) {
 }  // namespace
 
 TEST_CASE("partial: corrected programs are found, proved and right") {
-  const std::vector<std::string> everywhere{"pointwise-conv-space-to-batch", "transposed-conv-taps-to-filters"};
+  const std::vector<std::string> everywhere{"pointwise-conv-space-to-batch", "transposed-conv-taps-to-filters",
+                                            "transposed-conv-of-tiles-taps-to-filters"};
   std::vector<std::string> kinds{"conv-of-3-space-to-batch", "average-pool-with-pads-batch-to-space",
                                  "transposed-conv-space-to-batch", "conv-relu-conv-space-to-batch"};
   kinds.insert(kinds.end(), everywhere.begin(), everywhere.end());
