@@ -437,8 +437,8 @@ class Trial {
         // With its own stride, an operator would cut off the same.
         if (trims && (!source_.is_transposed() || recipe.keeps_stride)) continue;
         const auto arranged = [&](const Writer& writer) {
-          const std::optional<Expression> all = rearranged(writer, inner, how, lift_, factors);
-          return all && trims ? trimmed(writer, *all, operands_, lift_) : all;
+          const std::optional<Expression> whole = rearranged(writer, inner, how, lift_, factors);
+          return whole && trims ? trimmed(writer, *whole, operands_, lift_) : whole;
         };
         const std::optional<Expression> shape = arranged(sizes);
         if (!shape || shape->rank() != wanted.size()) continue;
