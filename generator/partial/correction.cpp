@@ -101,22 +101,59 @@ class Assembly {
     if (!more.is_number()) conditions_.insert(more.text() + " >= 0");
   }
 
+  /// Positions along the axis.
+  struct Range {
+    Size low, high;
+    bool from_start = true, to_end = true;
+  };
+
+  /// Assumes that there are these elements.
+  Range within(Range elements, const Size& length) {
+    if (!elements.from_start) need(0, elements.low);
+    if (!elements.to_end) need(elements.high, length);
+    return elements;
+  }
+
+  /// The elements of an operand of this length that a window reads at these positions. The window loses the padding
+  /// that it does not reach.
+  Range read(const Range& range, Slide& slide, const Size& length) {
+    Range elements{0, length, range.from_start, range.to_end};
+    if (!range.from_start) elements.low = range.low * slide.stride - slide.before;
+    if (!range.to_end)
+      elements.high = (range.high - 1) * slide.stride - slide.before + slide.dilation * (slide.kernel - 1) + 1;
+    if (!range.from_start) slide.before = 0;
+    if (!range.to_end) slide.after = 0;
+    return within(elements, length);
+  }
+
+  /// The elements of which a transposed convolution adds something to these positions, if they begin and end where
+  /// elements of a part begin and end. What these add to other positions is cut off.
+  Range spread_to(const Range& range, Slide& slide, const Size& length) {
+    Range elements{0, length, range.from_start, range.to_end};
+    // A kernel reaches at most to the end of what the next element begins.
+    need(slide.before + slide.after, slide.stride);
+    const Size low = range.low + slide.before, high = range.high + slide.before;
+    if (!range.from_start) elements.low = low / slide.stride - 1;
+    if (!range.to_end) elements.high = (high - slide.before - slide.after) / slide.stride + 1;
+    const Size reached = (elements.high - 1) * slide.stride + slide.kernel;
+    slide.before = low - elements.low * slide.stride;
+    slide.after = reached - high;
+    return within(elements, length);
+  }
+
   /// The operator at the positions from `low` to `high`, on the elements that it reads there.
   Expression again(const Size& low, const Size& high, bool to_end) {
-    std::vector<Slide> slides = operands_.slides;
-    Slide& slide = slides[spatial_];
-    const bool from_start = low == Size(0);
-    const Size begin = from_start ? Size(0) : low * slide.stride - slide.before;
-    const Size end = to_end ? operands_.x.shape[axis()]
-                            : (high - 1) * slide.stride - slide.before + slide.dilation * (slide.kernel - 1) + 1;
+    Application part = operands_;
+    const Size& length = operands_.x.shape[axis()];
+    const Range range{low, high, low == Size(0), to_end};
     need(low + 1, high);
-    if (!from_start) need(0, begin);
-    if (!to_end) need(end, operands_.x.shape[axis()]);
-    if (!from_start) slide.before = 0;
-    if (!to_end) slide.after = 0;
-    for (Slide& one : slides) one.kernel_name.clear();
-    return applied(source_, writer_, writer_.sliced(operands_.x, axis(), begin, end), operands_.w, slides,
-                   operands_.groups, operands_.bias);
+    Slide& slide = part.slides[spatial_];
+    Range elements = range;
+    if (source_.is_chain()) elements = read(elements, part.next_slides[spatial_], places(length, slide));
+    elements = source_.is_transposed() ? spread_to(elements, slide, length) : read(elements, slide, length);
+    for (Slide& one : part.slides) one.kernel_name.clear();
+    part.x = writer_.sliced(operands_.x, axis(), elements.low, elements.high);
+    return applied(source_, writer_, part);
   }
 
   const Source& source_;
@@ -135,6 +172,7 @@ Span moved_to(const Span& span, std::size_t spatial) {
     return ops::substitute(dim, [&](std::string_view name) -> std::optional<ops::Dim> {
       if (name == "dim(x, 2)") return ops::Dim::symbol(fmt::format("dim(x, {})", 2 + spatial));
       if (name == "dim(w, 2)") return ops::Dim::symbol(fmt::format("dim(w, {})", 2 + spatial));
+      if (name == "dim(z, 2)") return ops::Dim::symbol(fmt::format("dim(z, {})", 2 + spatial));
       if (name.size() == 2 && name[1] == '0') return ops::Dim::symbol(fmt::format("{}{}", name[0], spatial));
       return std::nullopt;
     });
@@ -173,11 +211,12 @@ std::string text_of(const std::vector<Span>& right, const Lift& lift) {
 double ordinary_share(const std::vector<Span>& right, const Source& source) {
   constexpr std::int64_t length = 56;
   const bool dilates = source.factor == Source::Factor::dilation;
-  const bool strides = source.factor == Source::Factor::stride;
   const auto value = [&](std::string_view name) -> std::int64_t {
     switch (name.front()) {
       case 'p':
       case 'q': return dilates ? 2 : 1;
+      case 'u':
+      case 'v': return 1;
       case 's':
       case 'g': return 2;
       default: break;
@@ -186,7 +225,9 @@ double ordinary_share(const std::vector<Span>& right, const Source& source) {
     return name == "dim(x, 2)" ? length : 3;
   };
   double covered = 0;
-  const std::int64_t places = strides ? length / 2 : length;
+  const std::int64_t places = source.is_transposed()                    ? 2 * length
+                              : source.factor == Source::Factor::stride ? length / 2
+                                                                        : length;
   for (const Span& span : right)
     covered += static_cast<double>((span.to_end ? places : span.high.evaluate(value)) -
                                    (span.from_start ? 0 : span.low.evaluate(value)));

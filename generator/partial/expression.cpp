@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "ops/core/random.h"
+#include "ops/support/scramble.h"
 
 namespace taso::generator {
 
@@ -74,6 +75,26 @@ std::string list_of(const std::vector<Size>& sizes) {
   return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
+double equal_share(const Expression& program, const Expression& right) {
+  const Tensor<Field>&a = *program.data, &b = *right.data;
+  if (a.extents != b.extents) return 0;
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < a.data.size(); ++i) equal += a.data[i] == b.data[i] ? 1 : 0;
+  return static_cast<double>(equal) / static_cast<double>(a.data.size());
+}
+
+std::size_t operators_in(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '('));
+}
+
+std::uint64_t hash_of(const Expression& program) {
+  const Tensor<Field>& data = *program.data;
+  std::uint64_t hash = data.extents.size();
+  for (const std::int64_t extent : data.extents) hash = scramble(hash ^ static_cast<std::uint64_t>(extent));
+  for (const Field& value : data.data) hash = scramble(hash + value.bits());
+  return hash;
+}
+
 bool has_shape(const std::vector<Size>& shape) {
   return std::all_of(shape.begin(), shape.end(), [](const Size& size) { return size.is_whole() && size.value() >= 1; });
 }
@@ -84,6 +105,10 @@ Size places(const Size& length, const Slide& slide) {
   if (last.value() < 0) return 0;
   return Size::term(fmt::format("{} / {} + 1", last.text(true), slide.stride.text(true)),
                     last.value() / slide.stride.value() + 1);
+}
+
+Size spread(const Size& length, const Slide& slide) {
+  return (length - 1) * slide.stride + slide.dilation * (slide.kernel - 1) + 1 - slide.before - slide.after;
 }
 
 Expression Writer::made(std::string text, std::vector<Size> shape, const ops::Operator& op,
@@ -155,16 +180,33 @@ Expression Writer::joined(const Expression& x, const Expression& y, std::size_t 
 Expression Writer::convolved(const Expression& x, const Expression& w, const std::vector<Slide>& slides,
                              const Size& groups, const std::string& bias) const {
   const Windows windows(slides);
-  for (const Size& pad : windows.pads) pad.add_conditions(conditions_);
-  std::vector<std::string> attributes = windows.texts();
-  if (!(groups == Size(1))) attributes.push_back("groups=" + groups.text());
   std::vector<Size> shape{x.shape[0], w.shape[0]};
   for (std::size_t i = 0; i < slides.size(); ++i) shape.push_back(places(x.shape[2 + i], slides[i]));
   return made(
-      fmt::format("{}({}, {}{})", with_attributes("conv", attributes), x.text, w.text, bias.empty() ? "" : ", " + bias),
-      shape,
+      text_of("conv", x, w, slides, groups, bias), shape,
       ops::op::Conv{values_of(windows.strides), values_of(windows.dilations), values_of(windows.pads), groups.value()},
       {&x, &w});
+}
+
+Expression Writer::convolved_back(const Expression& x, const Expression& w, const std::vector<Slide>& slides,
+                                  const Size& groups, const std::string& bias) const {
+  const Windows windows(slides);
+  std::vector<Size> shape{x.shape[0], w.shape[1] * groups};
+  for (std::size_t i = 0; i < slides.size(); ++i) shape.push_back(spread(x.shape[2 + i], slides[i]));
+  return made(text_of("conv_transpose", x, w, slides, groups, bias), shape,
+              ops::op::ConvTranspose{values_of(windows.strides), values_of(windows.dilations), values_of(windows.pads),
+                                     std::vector<std::int64_t>(slides.size(), 0), groups.value()},
+              {&x, &w});
+}
+
+std::string Writer::text_of(const char* convolution, const Expression& x, const Expression& w,
+                            const std::vector<Slide>& slides, const Size& groups, const std::string& bias) const {
+  const Windows windows(slides);
+  for (const Size& pad : windows.pads) pad.add_conditions(conditions_);
+  std::vector<std::string> attributes = windows.texts();
+  if (!(groups == Size(1))) attributes.push_back("groups=" + groups.text());
+  return fmt::format("{}({}, {}{})", with_attributes(convolution, attributes), x.text, w.text,
+                     bias.empty() ? "" : ", " + bias);
 }
 
 Expression Writer::pooled(const std::string& pool, const Expression& x, const std::vector<Slide>& slides,
@@ -201,6 +243,26 @@ Expression Writer::summed(const Expression& x, std::size_t axis) const {
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   return made(fmt::format("reduce_sum[axes=[{}], keep=false]({})", axis, x.text), shape,
               ops::op::ReduceSum{{static_cast<std::int64_t>(axis)}, false}, {&x});
+}
+
+Expression Writer::rectified(const Expression& x) const {
+  return made(fmt::format("relu({})", x.text), x.shape, ops::op::Relu{}, {&x});
+}
+
+Expression Writer::added(const Expression& x, const Expression& y) const {
+  return made(fmt::format("add({}, {})", x.text, y.text), x.shape, ops::op::Add{}, {&x, &y});
+}
+
+Expression Writer::biased(const Expression& x, const std::string& bias) const {
+  std::vector<Size> shape(x.rank(), Size(1));
+  shape[1] = x.shape[1];
+  return added(x, reshaped({bias, {shape[1]}, nullptr}, shape));
+}
+
+void Writer::assume(const Size& size) const {
+  // Dimensions and attributes are not negative, nor are their sums.
+  const std::string text = size.text();
+  if (!size.is_number() && text.find(" - ") != std::string::npos) conditions_.insert(text + " >= 0");
 }
 
 }  // namespace taso::generator

@@ -22,6 +22,13 @@ struct Expression {
   std::size_t rank() const { return shape.size(); }
 };
 
+/// The share of positions at which two programs of the same shape compute the same; 0 if their shapes differ.
+double equal_share(const Expression& program, const Expression& right);
+/// Of a program's text. What is used twice counts twice.
+std::size_t operators_in(const std::string& text);
+/// Of a program's shape and result.
+std::uint64_t hash_of(const Expression& program);
+
 /// Whether every size is a whole number of at least 1 at the sample.
 bool has_shape(const std::vector<Size>& shape);
 
@@ -32,6 +39,8 @@ struct Slide {
 };
 /// The number of positions of the window; exact if the stride is 1.
 Size places(const Size& length, const Slide& slide);
+/// The number of positions that windows reach, one for each element of an operand of this length.
+Size spread(const Size& length, const Slide& slide);
 
 /// Writes programs. With `evaluates`, it also evaluates them: operands have data.
 class Writer {
@@ -51,18 +60,32 @@ class Writer {
   /// `slides` has one entry for each spatial axis; an empty text is no bias.
   Expression convolved(const Expression& x, const Expression& w, const std::vector<Slide>& slides, const Size& groups,
                        const std::string& bias = "") const;
+  /// The transposed convolution.
+  Expression convolved_back(const Expression& x, const Expression& w, const std::vector<Slide>& slides,
+                            const Size& groups, const std::string& bias = "") const;
   /// `pool` is max_pool or average_pool; `more` are further attributes.
   Expression pooled(const std::string& pool, const Expression& x, const std::vector<Slide>& slides,
                     const std::string& more = "") const;
   Expression multiplied(const Expression& x, const Expression& y) const;
   Expression summed(const Expression& x, std::size_t axis) const;
+  Expression rectified(const Expression& x) const;
+  /// y may have fewer elements: it is repeated along axes of size 1.
+  Expression added(const Expression& x, const Expression& y) const;
 
-  /// What the sizes of everything written so far assume: that quotients are exact.
+  /// With a bias, named, for each channel.
+  Expression biased(const Expression& x, const std::string& bias) const;
+
+  /// Assumes that a size is not negative, unless it is a number.
+  void assume(const Size& size) const;
+  /// What everything written so far assumes: also that quotients are exact.
   const std::set<std::string>& conditions() const { return conditions_; }
 
  private:
   Expression made(std::string text, std::vector<Size> shape, const ops::Operator& op,
                   const std::vector<const Expression*>& operands) const;
+  /// Of a convolution with these windows, transposed or not.
+  std::string text_of(const char* convolution, const Expression& x, const Expression& w,
+                      const std::vector<Slide>& slides, const Size& groups, const std::string& bias) const;
   bool evaluates_;
   mutable std::set<std::string> conditions_;
 };

@@ -7,24 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ops/support/scramble.h"
-
 namespace taso::generator {
 
 namespace {
-
-using Data = ops::Tensor<ops::Field>;
-
-std::uint64_t hash_of(const Data& data) {
-  std::uint64_t hash = data.extents.size();
-  for (const std::int64_t extent : data.extents) hash = scramble(hash ^ static_cast<std::uint64_t>(extent));
-  for (const ops::Field& value : data.data) hash = scramble(hash + value.bits());
-  return hash;
-}
-
-std::size_t operators_in(const std::string& text) {
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '('));
-}
 
 /// Every window of x as channels: the taps are the outer part.
 Expression unfolded(const Writer& writer, const Expression& x, std::size_t axis, const Slide& slide) {
@@ -109,10 +94,39 @@ Expression prepared_operand(const Recipe& recipe, const WrittenSource& operands,
   return writer.padded(x, before, after);
 }
 
+/// The result without the operator's padding at both ends of the changed axes; nothing if that is not what it has more.
+std::optional<Expression> trimmed(const Writer& writer, Expression result, const WrittenSource& operands,
+                                  const Lift& lift) {
+  for (const std::size_t axis : lift.changed) {
+    const Slide& slide = operands.slides[axis];
+    const Size& length = operands.result.shape[2 + axis];
+    if (result.shape[2 + axis].value() != (slide.before + length + slide.after).value()) return std::nullopt;
+    result = writer.sliced(result, 2 + axis, slide.before, slide.before + length);
+  }
+  return result;
+}
+
+/// Whether an operator has a result for these operands at the sample.
+bool can_apply(const Source& source, const Application& inner) {
+  const std::int64_t channels = inner.x.shape[1].value(), groups = inner.groups.value();
+  const bool fits =
+      source.is_transposed() ? channels == inner.w.shape[0].value() : channels == inner.w.shape[1].value() * groups;
+  return fits && inner.w.shape[0].value() % groups == 0;
+}
+
+/// A convolution with the weights of a transposed one, which does the same if there is one tap.
+Expression convolved(const Writer& writer, const Application& to) {
+  std::vector<std::size_t> exchanged{1, 0};
+  for (std::size_t axis = 2; axis < to.w.rank(); ++axis) exchanged.push_back(axis);
+  return writer.convolved(to.x, writer.transposed(to.w, exchanged), to.slides, to.groups, to.bias);
+}
+
 }  // namespace
 
 std::optional<Expression> written(const Recipe& recipe, const Source& source, const WrittenSource& operands,
                                   const Lift& lift, const Writer& writer) {
+  if (!recipe.addition.parts.empty()) return written(recipe.addition, source, operands, lift, writer);
+  if (recipe.convolves && lift.changed.size() < lift.axes) return std::nullopt;  // other axes have other taps
   const std::optional<Expression> operand =
       rearranged(writer, prepared_operand(recipe, operands, lift, writer), recipe.x, lift, operands.factors);
   if (!operand) return std::nullopt;
@@ -120,7 +134,7 @@ std::optional<Expression> written(const Recipe& recipe, const Source& source, co
   if (source.has_weights())
     weights = rearranged(writer, prepared_filters(recipe, operands, lift, writer), recipe.w, lift, operands.factors);
   if (!weights) return std::nullopt;
-  if (source.operation == Source::Operation::product) {
+  if (source.is_product()) {
     if (!can_multiply(*operand, *weights)) return std::nullopt;
     const Expression product = writer.multiplied(*operand, *weights);
     if (recipe.sums) return writer.summed(product, 0);
@@ -128,7 +142,11 @@ std::optional<Expression> written(const Recipe& recipe, const Source& source, co
     return rearranged(writer, product, recipe.result, lift, operands.factors);
   }
 
-  std::vector<Slide> slides;
+  Application inner = operands;
+  inner.x = *operand;
+  inner.w = *weights;
+  inner.groups = inner_groups(recipe, operands.groups);
+  inner.slides.clear();
   std::vector<Size> restored = operands.factors;  // what the rearrangement of the result cuts off
   for (std::size_t axis = 0, i = 0; axis < lift.axes; ++axis) {
     Slide slide = operands.slides[axis];
@@ -149,21 +167,22 @@ std::optional<Expression> written(const Recipe& recipe, const Source& source, co
       }
       ++i;
     }
-    const std::size_t own = slides.size() + 2;
+    const std::size_t own = inner.slides.size() + 2;
     if (!slide.before.is_whole() || !slide.after.is_whole()) return std::nullopt;
-    const Size count = places(operand->shape[own], slide);
+    const Size count = length_of(source, operand->shape[own], slide);
     if (!count.is_whole() || count.value() < 1) return std::nullopt;
-    slides.push_back(slide);
+    inner.slides.push_back(slide);
   }
-  const Size groups = inner_groups(recipe, operands.groups);
-  if (source.has_weights()) {
-    if (operand->shape[1].value() != weights->shape[1].value() * groups.value()) return std::nullopt;
-    if (weights->shape[0].value() % groups.value() != 0) return std::nullopt;
-    if (!operands.bias.empty() && !(weights->shape[0] == operands.w.shape[0])) return std::nullopt;
-  }
-  const Expression inner = applied(source, writer, *operand, *weights, slides, groups, operands.bias);
-  if (recipe.result.groups.empty()) return inner;
-  return rearranged(writer, inner, recipe.result, lift, restored);
+  if (source.has_weights() && !can_apply(source, inner)) return std::nullopt;
+  // A bias for other filters is added in the end.
+  const bool has_other_filters = source.has_weights() && !(filters_of(source, inner) == filters_of(source, operands));
+  const bool adds_bias = has_other_filters && !operands.bias.empty();
+  if (adds_bias && !source.is_transposed()) return std::nullopt;
+  if (adds_bias) inner.bias.clear();
+  std::optional<Expression> result = recipe.convolves ? convolved(writer, inner) : applied(source, writer, inner);
+  if (!recipe.result.groups.empty()) result = rearranged(writer, *result, recipe.result, lift, restored);
+  if (result && recipe.trims) result = trimmed(writer, *result, operands, lift);
+  return result && adds_bias ? writer.biased(*result, operands.bias) : result;
 }
 
 namespace {
@@ -177,12 +196,14 @@ const char* axis_name(std::size_t axis) {
 }  // namespace
 
 std::string name_of(const Recipe& recipe, const Source& source) {
-  if (source.operation == Source::Operation::product)
+  if (!recipe.addition.parts.empty()) return name_of(recipe.addition, source);
+  if (source.is_product())
     return recipe.sums ? "depth-to-batch" : recipe.x.groups.size() == 3 ? "rows-to-batch" : "columns-to-batch";
   std::vector<std::string> words;
   if (recipe.unfolds) words.emplace_back("taps-to-channels");
   if (recipe.filters == Recipe::Filters::paired) words.emplace_back("pairs-of-groups");
   if (recipe.filters == Recipe::Filters::dense) words.emplace_back("one-group");
+  if (source.is_transposed() && !recipe.w.changes_nothing()) words.emplace_back("taps-to-filters");
   for (std::size_t group = 0; group < recipe.x.groups.size(); ++group)
     for (const Rearrangement::Part& part : recipe.x.groups[group])
       if (part.axis != group && part.piece != Rearrangement::Piece::rest)
@@ -247,9 +268,12 @@ class Trial {
           if (part.axis != group && (part.axis == 2 || group == 2)) return true;
       return how.cut == 2;
     };
-    return moves_space(recipe.x);
+    // With other strides, a transposed convolution has other taps.
+    if (source_.is_transposed() && source_.factor == Source::Factor::stride)
+      return recipe.x.changes_nothing() && moves_space(recipe.w);
+    return moves_space(recipe.x) && (!source_.is_transposed() || recipe.w.changes_nothing());
   }
-  bool is_product() const { return source_.operation == Source::Operation::product; }
+  bool is_product() const { return source_.is_product(); }
 
   /// All forms of both operands that differ.
   void find_operands() {
@@ -258,9 +282,9 @@ class Trial {
     for (std::size_t to = is_product() ? 2 : most; to <= most; ++to)
       for (const Rearrangement& one : all_rearrangements(rank, to)) all.push_back(one);
     std::vector<Recipe> recipes;
-    const bool has_pads = !is_product() && source_.before + source_.after > 0;
+    const bool has_pads = source_.operation == Source::Operation::convolution && source_.before + source_.after > 0;
     for (const auto border : {Recipe::Border::none, Recipe::Border::own, Recipe::Border::own_and_one}) {
-      if (border != Recipe::Border::none && (!has_pads || !source_.has_weights())) continue;
+      if (border != Recipe::Border::none && !has_pads) continue;
       for (const Rearrangement& one : all) {
         Recipe recipe;
         recipe.border = border;
@@ -285,8 +309,11 @@ class Trial {
            {Filters::own, Filters::one_before, Filters::one_behind, Filters::paired, Filters::dense}) {
         const bool is_wider = filters == Filters::paired || filters == Filters::dense;
         if (is_wider && !source_.is_grouped) continue;
-        if (!is_wider && filters != Filters::own && (is_product() || drops_ || source_.kernel == 1)) continue;
+        const bool has_other_taps =
+            source_.operation == Source::Operation::convolution && !drops_ && source_.kernel > 1;
+        if (!is_wider && filters != Filters::own && !has_other_taps) continue;
         for (const Rearrangement& one : all) {
+          if (source_.is_chain() && !one.changes_nothing()) continue;  // two operators share what is moved
           Recipe recipe;
           recipe.filters = filters;
           recipe.w = one;
@@ -309,7 +336,7 @@ class Trial {
     for (const Recipe& recipe : recipes) {
       const std::optional<Expression> value = make(recipe);
       if (!value) continue;
-      const std::uint64_t hash = hash_of(*value->data);
+      const std::uint64_t hash = hash_of(*value);
       const std::size_t operators = operators_in(value->text);
       const auto [place, is_new] = forms.try_emplace(hash, Form{operators, recipe});
       if (is_new)
@@ -330,8 +357,9 @@ class Trial {
   std::optional<Expression> weights(const Recipe& recipe) const {
     const std::optional<Expression> result =
         rearranged(writer_, prepared_filters(recipe, operands_, lift_, writer_), recipe.w, lift_, operands_.factors);
-    if (!result || is_product()) return result;
-    const auto filters = [](const Data& data) {
+    // A transposed convolution adds up only some of the taps.
+    if (!result || is_product() || source_.is_transposed()) return result;
+    const auto filters = [](const ops::Tensor<ops::Field>& data) {
       std::vector<std::vector<std::uint64_t>> all(static_cast<std::size_t>(data.extents[0]));
       const std::size_t size = data.data.size() / all.size();
       for (std::size_t i = 0; i < data.data.size(); ++i)
@@ -359,12 +387,14 @@ class Trial {
     const auto both = [](bool is_free) { return is_free ? std::vector<bool>{false, true} : std::vector<bool>{false}; };
     for (const auto pads : {Recipe::Pads::none, Recipe::Pads::own, Recipe::Pads::divided}) {
       if (pads != Recipe::Pads::none && (!has_pads || drops_)) continue;
+      if (pads != Recipe::Pads::own && source_.is_chain()) continue;
       if (pads == Recipe::Pads::divided && source_.factor == Source::Factor::two) continue;
-      for (const bool strides : both(source_.factor == Source::Factor::stride && !drops_))
+      for (const bool strides : both(source_.has_stride() && !drops_))
         for (const bool dilates : both(source_.factor == Source::Factor::dilation && !drops_)) {
           recipe.pads = pads;
           recipe.keeps_stride = strides;
           recipe.keeps_dilation = dilates;
+          recipe.convolves = source_.is_transposed() && source_.kernel == source_.step && !strides;
           try_recipe(recipe);
         }
     }
@@ -403,19 +433,28 @@ class Trial {
     const Writer sizes(false);
     for (const Rearrangement& how : all) {
       // Most have another shape, which is found without moving anything.
-      const std::optional<Expression> shape = rearranged(sizes, inner, how, lift_, factors);
-      if (!shape || shape->rank() != wanted.size()) continue;
-      bool fits = true;
-      for (std::size_t i = 0; i < wanted.size(); ++i) fits = fits && shape->shape[i].value() == wanted[i];
-      if (!fits) continue;
-      recipe.result = how;
-      judge(recipe, inner, *rearranged(writer_, inner, how, lift_, factors));
+      for (const bool trims : {false, true}) {
+        // With its own stride, an operator would cut off the same.
+        if (trims && (!source_.is_transposed() || recipe.keeps_stride)) continue;
+        const auto arranged = [&](const Writer& writer) {
+          const std::optional<Expression> whole = rearranged(writer, inner, how, lift_, factors);
+          return whole && trims ? trimmed(writer, *whole, operands_, lift_) : whole;
+        };
+        const std::optional<Expression> shape = arranged(sizes);
+        if (!shape || shape->rank() != wanted.size()) continue;
+        bool fits = true;
+        for (std::size_t i = 0; i < wanted.size(); ++i) fits = fits && shape->shape[i].value() == wanted[i];
+        if (!fits) continue;
+        recipe.result = how;
+        recipe.trims = trims;
+        judge(recipe, inner, *arranged(writer_));
+      }
     }
   }
 
   void judge(const Recipe& recipe, const Expression& inner, const Expression& result) {
     if (inner.text == operands_.result.text) return;
-    const double share = equal_share(*result.data, *operands_.result.data);
+    const double share = equal_share(result, operands_.result);
     if (share < least_share_) return;
     ++counts_.agreeing;
     // The same work: the same operator on operands of the same shapes.
@@ -430,17 +469,10 @@ class Trial {
     if (!best.text.empty() && rank(share, operators, result.text) >= rank(best.mutant.share, best.operators, best.text))
       return;
     const std::optional<Expression> again = generator::written(recipe, other_, others_, lift_, writer_);
-    if (!again || equal_share(*again->data, *others_.result.data) < least_share_)
+    if (!again || equal_share(*again, others_.result) < least_share_)
       ++counts_.by_chance;
     else
       best = {{recipe, share}, operators, result.text};
-  }
-
-  static double equal_share(const Data& data, const Data& right) {
-    if (data.extents != right.extents) return 0;
-    std::size_t equal = 0;
-    for (std::size_t i = 0; i < data.data.size(); ++i) equal += data.data[i] == right.data[i] ? 1 : 0;
-    return static_cast<double>(equal) / static_cast<double>(data.data.size());
   }
 
   const Source& source_;
@@ -463,7 +495,15 @@ class Trial {
 
 std::vector<Mutant> mutants_of(const Source& source, const Lift& lift, bool drops, double least_share,
                                MutantCounts& counts, const std::stop_token& stop) {
-  return Trial(source, lift, drops, least_share, counts, stop).run();
+  std::vector<Mutant> found;
+  if (!source.only_sums) found = Trial(source, lift, drops, least_share, counts, stop).run();
+  if (drops) return found;
+  for (const FoundAddition& one : additions_of(source, lift, least_share, counts, stop)) {
+    Recipe recipe;
+    recipe.addition = one.addition;
+    found.push_back({recipe, one.share});
+  }
+  return found;
 }
 
 }  // namespace taso::generator

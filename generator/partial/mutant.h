@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "generator/partial/addition.h"
+#include "generator/partial/mutant_counts.h"
 #include "generator/partial/rearrangement.h"
 #include "generator/partial/source.h"
 
@@ -24,7 +26,10 @@ struct Recipe {
   Rearrangement x, w, result;
   Pads pads = Pads::none;
   bool keeps_stride = false, keeps_dilation = false;
-  bool sums = false;  ///< of a product: adds up the parts
+  bool convolves = false;  ///< of a transposed convolution: the inner operator is a convolution
+  bool trims = false;      ///< the result is longer than it should be by the operator's padding, which is cut off
+  bool sums = false;       ///< of a product: adds up the parts
+  Addition addition;       ///< if it has parts, the program is this
 
   /// Whether the inner operator has fewer spatial axes.
   bool drops() const { return x.groups.size() == 2 && !w.groups.empty() && w.groups.size() == 2; }
@@ -42,18 +47,9 @@ struct Mutant {
   double share = 0;  ///< of the output that is right at the sample
 };
 
-/// How many programs were left after each step.
-struct MutantCounts {
-  std::uint64_t operands = 0;   ///< different forms of the operands
-  std::uint64_t tried = 0;      ///< programs evaluated up to the inner operator
-  std::uint64_t promising = 0;  ///< those with enough of the right numbers, in any order
-  std::uint64_t agreeing = 0;   ///< those with a rearrangement that puts enough of them into their places
-  std::uint64_t by_chance = 0;  ///< those that do not agree at other sizes
-  std::uint64_t distinct = 0;   ///< without those that differ in the order of parts only
-};
-
 /// The programs that are right on at least this share of the output, for a lift; of those that do the same work, the
-/// one that is right most often and is written with the fewest operators. `lift` has one changed axis.
+/// one that is right most often and is written with the fewest operators. `lift` has one changed axis. With `drops`, the
+/// inner operator has fewer axes.
 std::vector<Mutant> mutants_of(const Source& source, const Lift& lift, bool drops, double least_share,
                                MutantCounts& counts, const std::stop_token& stop = {});
 

@@ -32,7 +32,8 @@ struct Statement {
   Recipe recipe;
   Lift lift;
   bool has_bias = false;
-  std::string kind;  ///< "dilated-conv-space-to-batch"
+  std::string kind;       ///< "dilated-conv-space-to-batch"
+  bool is_usual = false;  ///< it assumes WrittenSource::usual_conditions
 
   std::string name() const { return fmt::format("{}{}{}", kind, lift_name(lift), has_bias ? "-biased" : ""); }
 };
@@ -60,6 +61,8 @@ std::optional<Target> written(const Statement& statement, const std::vector<Span
   if (!program) return std::nullopt;
   target.program = *program;
   target.conditions = target.source.conditions;
+  if (statement.is_usual)
+    target.conditions.insert(target.source.usual_conditions.begin(), target.source.usual_conditions.end());
   if (right != nullptr)
     target.program =
         corrected(statement.source, target.source, *program, *right, statement.lift, writer, target.conditions);
@@ -83,23 +86,34 @@ class Decisions {
       for (const Statement& statement : kind.statements) decide(statement, nullptr, 1);
       return;
     }
-    const std::optional<Target> target = written(kind.statements.front(), nullptr);
-    if (!target) return;
-    const rules::Rule rule = rule_of(kind.statements.front(), *target);
-    const Region region = options_.agree(rule);
-    if (options_.stop.stop_requested()) return;
-    const auto right = right_along(region, 2);
-    if (!region.obstacle.empty() || !right) {
-      reject(rule, region.obstacle.empty() ? "no region along one axis is proved" : region.obstacle);
-      return;
-    }
-    const double share = ordinary_share(*right, kind.statements.front().source);
-    // A search corrects several axes one after the other.
-    for (const Statement& statement : kind.statements)
-      if (statement.lift.changed.size() == 1) decide(statement, &*right, share);
+    if (!corrects(kind, false) && !options_.stop.stop_requested()) corrects(kind, true);
   }
 
  private:
+  /// Finds where the program is right, and decides its statements with corrections elsewhere. False if that is not
+  /// known; it is then rejected if there is nothing more to assume.
+  bool corrects(const Kind& kind, bool is_usual) {
+    Statement first = kind.statements.front();
+    first.is_usual = is_usual;
+    const std::optional<Target> target = written(first, nullptr);
+    if (!target) return true;
+    const rules::Rule rule = rule_of(first, *target);
+    const Region region = options_.agree(rule);
+    if (options_.stop.stop_requested()) return false;
+    const auto right = right_along(region, 2);
+    if (!region.obstacle.empty() || !right) {
+      if (is_usual) reject(rule, region.obstacle.empty() ? "no region along one axis is proved" : region.obstacle);
+      return false;
+    }
+    const double share = ordinary_share(*right, first.source);
+    // A search corrects several axes one after the other.
+    for (Statement statement : kind.statements) {
+      statement.is_usual = is_usual;
+      if (statement.lift.changed.size() == 1) decide(statement, &*right, share);
+    }
+    return true;
+  }
+
   void decide(const Statement& statement, const std::vector<Span>* right, double share) {
     if (options_.stop.stop_requested()) return;
     const std::optional<Target> target = written(statement, right);
@@ -182,7 +196,7 @@ std::vector<Kind> all_kinds(const PartialOptions& options, PartialReport& report
         Kind of_mutant{mutant, {}};
         for (const Lift& lift : lifts)
           for (const bool has_bias : {false, true})
-            if (!has_bias || is_convolution)
+            if (!has_bias || source.takes_bias())
               of_mutant.statements.push_back({source, mutant.recipe, lift, has_bias, name});
         kinds.push_back(std::move(of_mutant));
       }

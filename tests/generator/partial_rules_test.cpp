@@ -3,6 +3,7 @@
 #include "tests/generator/partial_rules.h"
 
 #include <algorithm>
+#include <map>
 
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
@@ -27,8 +28,11 @@ std::string text_of(const PartialReport& report) {
 }  // namespace
 
 TEST_CASE("partial: corrected programs are found, proved and right") {
-  const std::vector<std::string> kinds{"conv-of-3-space-to-batch", "pointwise-conv-space-to-batch",
-                                       "average-pool-with-pads-batch-to-space"};
+  const std::vector<std::string> everywhere{"pointwise-conv-space-to-batch", "transposed-conv-taps-to-filters",
+                                            "transposed-conv-of-tiles-taps-to-filters"};
+  std::vector<std::string> kinds{"conv-of-3-space-to-batch", "average-pool-with-pads-batch-to-space",
+                                 "transposed-conv-space-to-batch", "conv-relu-conv-space-to-batch"};
+  kinds.insert(kinds.end(), everywhere.begin(), everywhere.end());
   const PartialReport report = partial_report(kinds, 1);
   CHECK(report.complete);
   CHECK(report.refuted.empty());
@@ -46,7 +50,8 @@ TEST_CASE("partial: corrected programs are found, proved and right") {
   for (const PartialRule& one : report.rules) {
     INFO(print(one.rule));
     CHECK(one.rule.name.rfind(one.kind, 0) == 0);
-    CHECK(one.is_corrected == (one.kind != "pointwise-conv-space-to-batch"));
+    const bool needs_correction = std::find(everywhere.begin(), everywhere.end(), one.kind) == everywhere.end();
+    CHECK(one.is_corrected == needs_correction);
     CHECK(one.share >= 0.5);
     CHECK((one.share < 1) == one.is_corrected);
     CHECK(rules::text_of(one.rule.target).starts_with("concat") == one.is_corrected);
@@ -95,6 +100,35 @@ TEST_CASE("partial: nothing is kept that is not proved or right too rarely") {
   CHECK(count(everywhere, "no") == static_cast<std::ptrdiff_t>(asked - asked / 2));
   CHECK(count(rarely, "right on 50.0 % of the output") == 6);
   CHECK(count(unknown, "nothing is known") == 1);
+}
+
+TEST_CASE("partial: a region that is not known is asked for again with what is usual") {
+  PartialOptions options;
+  options.kinds = {"conv-batch-to-space", "max-pool-space-to-batch"};
+  std::map<std::string, std::vector<std::string>> asked;
+  const auto is_usual = [](const rules::Rule& rule) { return print(rule).find("dim(x, 2) - q0 - 1 >= 0") < 10'000; };
+  options.agree = [&](const rules::Rule& rule) {
+    asked[rule.name].push_back(is_usual(rule) ? "usual" : "any");
+    const Span all{0, 1, true, true}, inner{ops::Dim::symbol("p0"), 1, false, true};
+    if (rule.name.starts_with("conv") && is_usual(rule)) return Region{{{all, all, inner}}, ""};
+    return Region{{}, "more is needed"};
+  };
+  std::size_t proved = 0;
+  options.prove = [&](const rules::Rule& rule) {
+    CHECK(rule.name.starts_with("conv-batch-to-space"));
+    // Along the width, other sizes are assumed.
+    CHECK(is_usual(rule) == (rule.name.find("width") == std::string::npos));
+    ++proved;
+    return ProofOutcome{ProofOutcome::Kind::proved, {}, {}, ""};
+  };
+  const PartialReport report = generate_partial(options);
+  CHECK(report.rules.size() == proved);
+  CHECK(proved == 8);
+  using Questions = std::vector<std::string>;
+  CHECK(asked["conv-batch-to-space-1d"] == Questions{"any", "usual"});
+  CHECK(asked["max-pool-space-to-batch-1d"] == Questions{"any", "usual"});
+  REQUIRE(report.unknown.size() == 1);
+  CHECK(report.unknown[0].reason == "more is needed");
 }
 
 TEST_CASE("partial: a search that is stopped says so") {

@@ -352,11 +352,35 @@ TEST_CASE("partial: programs for convolutions") {
   const auto shares = shares_of("conv", 0.5, counts);
   // Cut in the middle, 3 of 12 positions see the other half. Laid side by side, one image is wrong at its end and the
   // other at its start: 3 of 24.
-  const std::map<std::string, double> expected{{"batch-to-space", 0.875}, {"space-to-batch", 0.75}};
+  const std::map<std::string, double> expected{{"batch-to-space", 0.875},
+                                               {"channels-added", 1},
+                                               {"space-to-batch", 0.75},
+                                               {"taps-before-the-middle-added", 1},
+                                               {"taps-to-the-middle-added", 1}};
   CHECK(shares == expected);
   CHECK(counts.tried > counts.promising);
   CHECK(counts.promising > counts.distinct);
-  CHECK(counts.distinct == 2);
+  CHECK(counts.distinct == 5);
+}
+
+TEST_CASE("partial: programs for transposed convolutions") {
+  MutantCounts counts;
+  // At the cut, 3 of 36 positions see the other half.
+  const std::map<std::string, double> expected{{"batch-to-space", 1 - 1.5 / 36}, {"space-to-batch", 1 - 3.0 / 36}};
+  const auto shares = shares_of("transposed-conv", 0.5, counts);
+  REQUIRE(shares.size() == expected.size());
+  for (const auto& [name, share] : expected) CHECK(shares.at(name) == Approx(share));
+}
+
+TEST_CASE("partial: programs for chains of convolutions") {
+  for (const char* name : {"conv-conv", "conv-relu-conv"}) {
+    MutantCounts counts;
+    // At the cut, the halo of both convolutions: 5 of 12 positions see the other half.
+    const std::map<std::string, double> expected{{"batch-to-space", 1 - 2.5 / 12}, {"space-to-batch", 1 - 5.0 / 12}};
+    const auto shares = shares_of(name, 0.5, counts);
+    REQUIRE(shares.size() == expected.size());
+    for (const auto& [kind, share] : expected) CHECK(shares.at(kind) == Approx(share));
+  }
 }
 
 TEST_CASE("partial: programs that are right by chance fit no other sizes") {
@@ -432,6 +456,35 @@ TEST_CASE("partial: a correction of a seam") {
   CHECK(text_of(right, {1, {0}}) == "i2 < dim(x, 2) / 2 - 1 or dim(x, 2) / 2 + 1 <= i2");
   CHECK(text_of(right, {2, {1}}) == "i3 < dim(x, 3) / 2 - 1 or dim(x, 3) / 2 + 1 <= i3");
   CHECK(ordinary_share(right, source_named("conv-of-3")) == Approx(54.0 / 56));
+}
+
+TEST_CASE("partial: a correction of a transposed convolution") {
+  const ops::Dim middle = ops::floor_div(symbol("dim(x, 2)"), 2) * symbol("s0");
+  const std::vector<Span> right{{0, middle - symbol("p0"), true, false},
+                                {middle + symbol("q0"), symbol("dim(x, 2)") * symbol("s0"), false, true}};
+  const Correction seam = correction_of("transposed-conv", {1, {0}}, right);
+  // One element on each side of the seam, without what they add elsewhere
+  CHECK(seam.text ==
+        "concat[axis=2](concat[axis=2](slice[axis=2, begin=0, end=dim(x, 2) * s0 / 2 - p0](y), "
+        "conv_transpose[strides=[s0], pads=[s0, s0]](slice[axis=2, begin=dim(x, 2) / 2 - 1, end=dim(x, 2) / 2 + 1](x), "
+        "w)), slice[axis=2, begin=dim(x, 2) * s0 / 2 + q0, end=dim(x, 2) * s0](y))");
+  CHECK(seam.conditions.contains("s0 - p0 - q0 >= 0"));
+  CHECK(seam.conditions.contains("p0 + q0 - 1 >= 0"));
+  CHECK(ordinary_share(right, source_named("transposed-conv")) == Approx(110.0 / 112));
+}
+
+TEST_CASE("partial: a correction of a chain has the halo of both convolutions") {
+  const ops::Dim before = symbol("p0") + symbol("u0"), after = symbol("q0") + symbol("v0");
+  const Correction both =
+      correction_of("conv-relu-conv", {1, {0}}, {{before, symbol("dim(x, 2)") - after, false, false}});
+  CHECK(both.text ==
+        "concat[axis=2](concat[axis=2](conv[pads=[u0, 0]](relu(conv[pads=[p0, 0]](slice[axis=2, begin=0, "
+        "end=p0 + q0 + u0 + v0](x), w)), z), slice[axis=2, begin=p0 + u0, end=dim(x, 2) - q0 - v0](y)), "
+        "conv[pads=[0, v0]](relu(conv[pads=[0, q0]](slice[axis=2, begin=dim(x, 2) - p0 - q0 - u0 - v0, "
+        "end=dim(x, 2)](x), w)), z))");
+  // Both convolutions have the elements that they read.
+  CHECK(both.conditions.contains("dim(x, 2) - p0 - q0 - u0 - v0 >= 0"));
+  CHECK(both.conditions.contains("dim(x, 2) - p0 - u0 - v0 >= 0"));
 }
 
 TEST_CASE("partial: where a program is right along one axis") {

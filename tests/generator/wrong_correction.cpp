@@ -28,7 +28,7 @@ TermPtr plus(const TermPtr& term, std::int64_t number) {
 }
 TermPtr plus(const TermPtr& a, const TermPtr& b) { return rules::call_term("+", {a, b}); }
 TermPtr minus(const TermPtr& a, const TermPtr& b) { return rules::call_term("-", {a, b}); }
-TermPtr dim(const char* input, std::size_t axis) {
+TermPtr dim(const std::string& input, std::size_t axis) {
   return rules::call_term("dim", {rules::variable_term(input), rules::integer_term(static_cast<std::int64_t>(axis))});
 }
 
@@ -51,8 +51,9 @@ void set(Pattern& pattern, const std::string& name, TermPtr term) {
                    [&](const auto& a, const auto& b) { return place(a) < place(b); });
 }
 
+bool is_pool(const Pattern& pattern) { return pattern.op == "max_pool" || pattern.op == "average_pool"; }
 bool is_window(const Pattern& pattern) {
-  return pattern.op == "conv" || pattern.op == "max_pool" || pattern.op == "average_pool";
+  return pattern.op == "conv" || pattern.op == "conv_transpose" || is_pool(pattern);
 }
 bool is_slice(const Pattern& pattern) { return pattern.op == "slice"; }
 
@@ -127,8 +128,11 @@ class Changes {
   }
   /// A part is a slice of the program, or else the operator on a slice of x.
   static bool is_correction(const Pattern& part) { return is_window(part); }
+  /// Of x; a correction with two convolutions has it in the inner one.
   static const Pattern* slice_of(const Pattern& correction) {
-    return is_slice(*correction.operands[0]) ? correction.operands[0].get() : nullptr;
+    const Pattern& operand = *correction.operands[0];
+    if (is_window(operand) || operand.op == "relu") return slice_of(operand);
+    return is_slice(operand) ? &operand : nullptr;
   }
 
   // --- Changing it ---
@@ -165,7 +169,8 @@ class Changes {
   }
   static PatternPtr with_slice(const Pattern& correction, Pattern slice) {
     Pattern copy = correction;
-    copy.operands[0] = shared(std::move(slice));
+    PatternPtr& operand = copy.operands[0];
+    operand = is_slice(*operand) ? shared(std::move(slice)) : with_slice(*operand, std::move(slice));
     return shared(std::move(copy));
   }
 
@@ -236,8 +241,8 @@ class Changes {
                  with_slice(with_element(*parts_[i], "pads", spatial_ + spatial, step), moved(slice, 0, -step)));
       }
       // A larger dilation reads more: the same number of positions with a longer slice.
-      const TermPtr kernel =
-          parts_[i]->op == "conv" ? dim("w", axis_) : attribute(*parts_[i], "kernel")->operands[spatial];
+      const TermPtr kernel = is_pool(*parts_[i]) ? attribute(*parts_[i], "kernel")->operands[spatial]
+                                                 : dim(parts_[i]->operands[1]->input, axis_);
       const TermPtr more = plus(kernel, -1);
       const Pattern dilated = with_element(*parts_[i], "dilations", spatial, 1);
       Pattern longer = slice, earlier = slice;
@@ -271,7 +276,7 @@ class Changes {
                    return rules::call_term("*", {rules::integer_term(2), term});
                  }));
       }
-      if (window.op == "conv") continue;
+      if (!is_pool(window)) continue;
       for (const std::int64_t step : {-1, 1})
         add_node("another kernel", window, with_element(window, "kernel", place, step));
     }
@@ -385,13 +390,19 @@ std::vector<ChangedCorrection> changed_corrections(const rules::Rule& rule) { re
 
 rules::Rule at_large_sizes(rules::Rule rule) {
   const auto axis = static_cast<std::size_t>(attribute(*rule.target[0], "axis")->integer);
-  const std::vector<TermPtr> pads = attribute(*rule.source[0], "pads")->operands;
-  const TermPtr before = pads[axis - 2], after = pads[pads.size() / 2 + axis - 2];
+  TermPtr all = rules::integer_term(0);  // the padding of all windows
+  std::vector<TermPtr> pads;
+  for (const Pattern* window = rule.source[0].get(); !window->is_input(); window = window->operands[0].get())
+    if (const TermPtr list = attribute(*window, "pads"))
+      for (const std::size_t place : {axis - 2, list->operands.size() / 2 + axis - 2}) {
+        pads.push_back(list->operands[place]);
+        all = plus(all, pads.back());
+      }
   const auto add = [&](const TermPtr& low, const TermPtr& high) {
     rule.conditions.push_back({rules::Condition::Relation::at_most, low, high, {}});
   };
-  add(plus(rules::call_term("*", {rules::integer_term(4), plus(before, after)}), 12), dim("x", axis));
-  for (const TermPtr& pad : {before, after})
+  add(plus(rules::call_term("*", {rules::integer_term(4), all}), 12), dim("x", axis));
+  for (const TermPtr& pad : pads)
     if (pad->kind != rules::Term::Kind::integer) add(rules::integer_term(2), pad);
   return rule;
 }

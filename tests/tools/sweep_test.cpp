@@ -95,7 +95,7 @@ TEST_CASE("the sweep has hundreds of different operators of all kinds") {
       CHECK(small.x[axis] % one.dilations[axis - 2] == one.x[axis] % one.dilations[axis - 2]);
     }
   }
-  CHECK(kinds.size() == 10);  // three ranks of windows of three kinds, and products
+  CHECK(kinds.size() == 16);  // three ranks of windows of five kinds, and products
 }
 
 TEST_CASE("names of the sweep say what the operator is") {
@@ -103,6 +103,8 @@ TEST_CASE("names of the sweep say what the operator is") {
   CHECK(named("conv3d 16x3x16x112x112 64 3x7x7 s1x2x2").strides == Extents{1, 2, 2});
   CHECK(named("conv1d 1x32x4000 32 2 d16 causal").pads == Extents{16, 0});
   CHECK(named("max_pool2d 1x64x112x112 2x2 s2 valid").kind == SweepOperator::Kind::max_pool);
+  CHECK(named("conv_transpose2d 16x512x8x8 256 4x4 s2").pads == Extents{1, 1, 1, 1});
+  CHECK(named("conv_relu_conv2d 1x64x56x56 64 3x3").kind == SweepOperator::Kind::pair);
 }
 
 TEST_CASE("results of the sweep are compared with their sources") {

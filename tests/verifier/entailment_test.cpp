@@ -1,6 +1,7 @@
 #include "verifier/proof/entailment.h"
 
 #include "tests/catch.h"
+#include "verifier/integers/facts.h"
 
 namespace taso::test {
 
@@ -67,6 +68,16 @@ TEST_CASE("contradictory hypotheses are noticed") {
   CHECK_FALSE(Entailment({{"a", 1}, {"b", 1}}, {{Kind::at_least, 2, a + b}, {Kind::not_equal, a, b}}).consistent());
   CHECK_FALSE(Entailment({{"a", 1}}, {{Kind::divides, 2, a}, {Kind::divides, 2, a + 1}}).consistent());
   CHECK(Entailment({{"a", 1}, {"b", 1}}, {{Kind::equal, a, b + 1}}).consistent());
+}
+
+TEST_CASE("names of quotients of quotients stay short") {
+  Facts facts({}, {}, 1000);
+  const auto variable = [&](const char* name) { return Polynomial::variable(facts.fresh(std::nullopt, name)); };
+  const Polynomial y = variable("y"), z = variable("z"), divisor = variable("d");
+  Polynomial value = variable("x");
+  CHECK(facts.text(facts.quotient(value, divisor)) == "floor((x)/(d))");
+  for (int i = 0; i < 64; ++i) value = facts.quotient(value * y + value * z, divisor);
+  CHECK(facts.text(value).size() < 1000);
 }
 
 }  // namespace taso::test

@@ -36,13 +36,17 @@ class DrawnWeight : public Weight {
 
 Extents filters_of(const SweepOperator& one) {
   Extents extents{one.outputs, one.x[1] / one.groups};
+  if (one.kind == Kind::transposed) extents = {one.x[1], one.outputs / one.groups};
   extents.insert(extents.end(), one.kernel.begin(), one.kernel.end());
   return extents;
 }
 
 Operator operator_of(const SweepOperator& one) {
   switch (one.kind) {
-    case Kind::convolution: return op::Conv{one.strides, one.dilations, one.pads, one.groups};
+    case Kind::convolution:
+    case Kind::pair: return op::Conv{one.strides, one.dilations, one.pads, one.groups};
+    case Kind::transposed:
+      return op::ConvTranspose{one.strides, one.dilations, one.pads, Extents(one.kernel.size(), 0), one.groups};
     case Kind::max_pool: {
       op::MaxPool pool;
       pool.kernel = one.kernel;
@@ -71,17 +75,24 @@ Graph make_graph(const SweepOperator& one, ElementType type, bool is_open) {
     graph.inputs.push_back(graph.pool->input(name, {type, shape_of(extents)}));
     return graph.inputs.back();
   };
-  const auto weight = [&](const Extents& extents, std::int64_t summands) {
-    if (is_open) return input("w", extents);
-    return graph.pool->constant("w", {type, shape_of(extents)}, std::make_shared<DrawnWeight>(extents, summands));
+  const auto weight = [&](const char* name, const Extents& extents, std::int64_t summands) {
+    if (is_open) return input(name, extents);
+    return graph.pool->constant(name, {type, shape_of(extents)}, std::make_shared<DrawnWeight>(extents, summands));
   };
   std::vector<Value> operands{input("x", one.x)};
-  if (one.kind == Kind::convolution) {
+  if (one.has_filters()) {
     const Extents filters = filters_of(one);
-    operands.push_back(weight(filters, count(filters) / filters[0]));
+    operands.push_back(weight("w", filters, count(filters) / one.outputs * one.groups));
   }
   // A matrix is a layer's weight; factors of several products are both computed, as in attention.
-  if (one.kind == Kind::matmul) operands.push_back(one.y.size() == 2 ? weight(one.y, one.y[0]) : input("y", one.y));
+  if (one.kind == Kind::matmul)
+    operands.push_back(one.y.size() == 2 ? weight("w", one.y, one.y[0]) : input("y", one.y));
+  if (one.kind == Kind::pair) {
+    const std::vector<Value> first{graph.pool->add(operator_of(one), operands).output()};
+    Extents filters = filters_of(one);
+    filters[1] = one.outputs / one.groups;
+    operands = {graph.pool->add(op::Relu{}, first).output(), weight("z", filters, count(filters) / one.outputs)};
+  }
   graph.outputs = {graph.pool->add(operator_of(one), operands).output()};
   return graph;
 }
@@ -99,11 +110,14 @@ std::int64_t reach_of(const SweepOperator& one, std::size_t axis) {
   return one.dilations[axis] * (one.kernel[axis] - 1) + 1;
 }
 
-/// Pads that keep the size of the input, divided by the strides.
+/// Pads that keep the size of the input, divided by the strides; multiplied for a transposed convolution.
 Extents same_pads(const SweepOperator& one) {
+  const auto both = [&](std::size_t axis) {
+    return reach_of(one, axis) - (one.kind == Kind::transposed ? one.strides[axis] : 1);
+  };
   Extents pads;
-  for (std::size_t axis = 0; axis < one.kernel.size(); ++axis) pads.push_back((reach_of(one, axis) - 1) / 2);
-  for (std::size_t axis = 0; axis < one.kernel.size(); ++axis) pads.push_back(reach_of(one, axis) - 1 - pads[axis]);
+  for (std::size_t axis = 0; axis < one.kernel.size(); ++axis) pads.push_back(both(axis) / 2);
+  for (std::size_t axis = 0; axis < one.kernel.size(); ++axis) pads.push_back(both(axis) - pads[axis]);
   return pads;
 }
 
@@ -122,6 +136,13 @@ class Table {
   void conv(std::int64_t channels, const Extents& places, std::int64_t outputs, const Extents& kernel,
             const Style& style = {}) {
     window(Kind::convolution, channels, places, kernel, style, [&](SweepOperator& one) { one.outputs = outputs; });
+  }
+  void transposed(std::int64_t channels, const Extents& places, std::int64_t outputs, const Extents& kernel,
+                  const Style& style) {
+    window(Kind::transposed, channels, places, kernel, style, [&](SweepOperator& one) { one.outputs = outputs; });
+  }
+  void pair(std::int64_t channels, const Extents& places, std::int64_t outputs, const Extents& kernel) {
+    window(Kind::pair, channels, places, kernel, {}, [&](SweepOperator& one) { one.outputs = outputs; });
   }
   void depthwise(std::int64_t channels, const Extents& places, const Extents& kernel, Style style = {}) {
     style.groups = channels;
@@ -327,6 +348,44 @@ void add_volumes(Table& table) {
   table.depthwise(256, volume(4, 14), {3, 3, 3});
 }
 
+void add_transposed(Table& table) {
+  table.begin("DCGAN");
+  for (const auto& [channels, size] : std::vector<Stage>{{1024, 4}, {512, 8}, {256, 16}, {128, 32}})
+    table.transposed(channels, square(size), channels == 128 ? 3 : channels / 2, square(4), {.strides = square(2)});
+  table.begin("U-Net");
+  for (const auto& [channels, size] : std::vector<Stage>{{1024, 16}, {512, 32}, {256, 64}, {128, 128}})
+    table.transposed(channels, square(size), channels / 2, square(2), {.strides = square(2)});
+  table.begin("FCN");
+  table.transposed(21, square(28), 21, square(4), {.strides = square(2)});
+  table.transposed(21, square(28), 21, square(16), {.strides = square(8)});
+  table.begin("CenterNet");
+  table.transposed(256, square(32), 256, square(4), {.strides = square(2)});
+  table.transposed(64, square(64), 64, square(4), {.strides = square(2), .groups = 64});
+  table.begin("HiFi-GAN");
+  for (const auto& [channels, length] : std::vector<Stage>{{512, 64}, {256, 512}})
+    table.transposed(channels, {length}, channels / 2, {16}, {.strides = {8}});
+  for (const auto& [channels, length] : std::vector<Stage>{{128, 4096}, {64, 8192}})
+    table.transposed(channels, {length}, channels / 2, {4}, {.strides = {2}});
+  table.begin("V-Net", {1});
+  table.transposed(256, {8, 8, 8}, 128, {2, 2, 2}, {.strides = {2, 2, 2}});
+  table.transposed(64, {16, 16, 16}, 32, {4, 4, 4}, {.strides = {2, 2, 2}});
+}
+
+void add_pairs(Table& table) {
+  table.begin("ResNet-18");
+  for (const auto& [channels, size] : resnet_stages) table.pair(channels, square(size), channels, square(3));
+  table.begin("VGG");
+  for (const auto& [channels, size] : std::vector<Stage>{{64, 224}, {128, 112}, {512, 28}})
+    table.pair(channels, square(size), channels, square(3));
+  table.begin("U-Net");
+  for (const auto& [channels, size] : std::vector<Stage>{{32, 128}, {64, 64}, {128, 32}})
+    table.pair(channels, square(size), channels, square(3));
+  table.begin("TCN");
+  for (const std::int64_t length : {128, 1024}) table.pair(64, {length}, 64, {3});
+  table.begin("R3D", {1});
+  table.pair(64, {16, 56, 56}, 64, {3, 3, 3});
+}
+
 void add_products(Table& table) {
   table.begin("BERT");
   for (const std::int64_t rows : {1, 128, 512})
@@ -379,9 +438,10 @@ std::int64_t reduced(std::int64_t size, std::int64_t modulus, std::int64_t least
 
 std::string SweepOperator::name() const {
   if (kind == Kind::matmul) return fmt::format("matmul {} {}", joined(x), joined(y));
-  std::string text = kind == Kind::convolution ? "conv" : kind == Kind::max_pool ? "max_pool" : "average_pool";
+  static const char* const names[] = {"conv", "conv_transpose", "conv_relu_conv", "max_pool", "average_pool"};
+  std::string text = names[static_cast<std::size_t>(kind)];
   text += fmt::format("{}d {}", kernel.size(), joined(x));
-  if (kind == Kind::convolution) text += fmt::format(" {}", outputs);
+  if (has_filters()) text += fmt::format(" {}", outputs);
   text += fmt::format(" {}{}{}", joined(kernel), marked('s', strides), marked('d', dilations));
   if (groups > 1) text += fmt::format(" g{}", groups);
   const Extents usual = same_pads(*this);
@@ -424,6 +484,8 @@ std::vector<SweepOperator> sweep_operators() {
   add_dilated(table);
   add_sequences(table);
   add_volumes(table);
+  add_transposed(table);
+  add_pairs(table);
   add_products(table);
   add_pools(table);
   return table.take();

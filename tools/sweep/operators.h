@@ -1,4 +1,4 @@
-// The operators of the sweep: convolutions, pools and products as well-known networks have them.
+// The operators of the sweep: convolutions, pairs of them, pools and products as well-known networks have them.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 namespace taso::sweep {
 
 struct SweepOperator {
-  enum class Kind { convolution, max_pool, average_pool, matmul };
+  /// A pair is two convolutions with relu between them, of the same windows and as many outputs.
+  enum class Kind { convolution, transposed, pair, max_pool, average_pool, matmul };
   Kind kind = Kind::convolution;
   Extents x;  ///< the input with batch and channels, or the first factor
   Extents y;  ///< the second factor
@@ -23,6 +24,7 @@ struct SweepOperator {
   /// "conv2d 1x64x56x56 64 3x3 d2"
   std::string name() const;
   bool has_images() const { return kind != Kind::matmul; }
+  bool has_filters() const { return kind == Kind::convolution || kind == Kind::transposed || kind == Kind::pair; }
   /// The operator alone. Weights are constants whose data is drawn when it is asked for.
   Graph graph() const;
   /// The same in float64 and with weights as inputs, for comparisons.

@@ -12,6 +12,7 @@ namespace {
 constexpr int deepest = 8;
 /// Of more factors of a divisor, products are not tried.
 constexpr std::size_t most_factors = 5;
+constexpr std::size_t longest_name = 400;
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   return a / b - static_cast<std::int64_t>(a % b != 0 && (a < 0) != (b < 0));
@@ -259,6 +260,8 @@ Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denomi
     if (known != quotients_.end()) return Polynomial::variable(known->second);
     const Variable result = fresh(std::nullopt, "");
     entries_[result].name = fmt::format("floor(({})/({}))", text(above), text(denominator));
+    // The name of a quotient of quotients may be twice as long as theirs.
+    if (entries_[result].name.size() > longest_name) entries_[result].name = fmt::format("floor{}", result);
     entries_[result].quotient = {above, denominator};
     entries_[result].divides = positive;
     if (positive && surely(at_least(above, denominator)))
