@@ -95,6 +95,11 @@ void Session::read() {
   edit_ = std::make_unique<onnx::GraphEdit>(model_);
   onnx::clean_up(*edit_);
   graph_ = edit_->imported()->graph;
+  for (const Node* node : graph_.nodes())  // told now, and not by the first run
+    if (const Opaque* opaque = node->as_opaque()) {
+      const std::string obstacle = opaque->body ? opaque->body->obstacle() : "unknown operator";
+      if (!obstacle.empty()) throw InputError(fmt::format("cannot run {}: {}", opaque->kind, obstacle));
+    }
   for (const Value& input : graph_.inputs) inputs_.push_back({input.node->as_input()->name, input.type()});
   const auto& outputs = model_.proto().graph().output();
   for (std::size_t i = 0; i < graph_.outputs.size(); ++i)

@@ -26,6 +26,7 @@ BELOW = {
     "search": {"ops", "rules", "cost"},
     "cli": {"ops", "rules", "cost", "runtime/host", "runtime/gpu", "runtime/pricing", "runtime/session", "onnx",
             "generator", "verifier", "search"},
+    "runtime/onnxruntime": set(),  # and the C interface of runtime/api, as other programs see it
     "runtime/api": {"ops", "cost", "runtime/gpu", "runtime/session", "onnx", "cli"},
     "examples": {"ops", "onnx", "cli"},
 }
@@ -35,6 +36,7 @@ WALLS = [
     (re.compile(r"google/protobuf/|(?!onnx/).*\.pb\.h$"), ["onnx/", "rules/taso/"]),
     (re.compile(r"z3(\+\+|_[a-z]+)?\.h$"), ["verifier/"]),
     (re.compile(r"cuda(_[a-z0-9_]+)?\.h$|cudnn.*\.h$|cublas.*\.h$|nvml\.h$"), ["runtime/gpu/cuda/"]),
+    (re.compile(r"onnxruntime_.*\.h$"), ["runtime/onnxruntime/"]),
     (re.compile(r"CLI/|spdlog/"), ["cli/", "examples/"]),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

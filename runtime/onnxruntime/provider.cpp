@@ -1,0 +1,184 @@
+#include "runtime/onnxruntime/provider.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <unordered_set>
+
+#include "runtime/onnxruntime/model.h"
+#include "runtime/onnxruntime/partition.h"
+
+namespace taso::onnxruntime {
+namespace {
+
+template <class Names>
+std::vector<std::string> sorted(const Names& names) {
+  std::vector<std::string> list(names.begin(), names.end());
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+/// Who computes and who reads the values of a graph.
+struct Links {
+  explicit Links(const Graph& graph) : needs(graph.nodes.size()) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      for (const std::string& name : graph.nodes[i].outputs)
+        if (!name.empty()) producer.emplace(name, i);
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      for (const auto* names : {&graph.nodes[i].inputs, &graph.nodes[i].captured})
+        for (const std::string& name : *names) {
+          readers[name].push_back(i);
+          if (const auto found = producer.find(name); found != producer.end()) needs[i].push_back(found->second);
+        }
+  }
+  std::unordered_map<std::string, std::size_t> producer;
+  std::unordered_map<std::string, std::vector<std::size_t>> readers;
+  std::vector<std::vector<std::size_t>> needs;
+};
+
+/// Some nodes of a graph, what they read and what others read of them.
+struct Part {
+  Part(const Graph& graph, const Links& links, const std::vector<std::size_t>& places) {
+    const std::unordered_set<std::size_t> inside(places.begin(), places.end());
+    const std::unordered_set<std::string> results(graph.outputs.begin(), graph.outputs.end());
+    std::unordered_set<std::string> known;
+    for (const std::size_t place : places) {
+      const Node& node = graph.nodes[place];
+      nodes.push_back(&node);
+      for (const auto* names : {&node.inputs, &node.captured})
+        for (const std::string& name : *names) {
+          if (name.empty() || graph.values.at(name).is_constant) continue;
+          const auto from = links.producer.find(name);
+          if (from != links.producer.end() && inside.contains(from->second)) continue;
+          if (known.insert(name).second) inputs.push_back(name);
+        }
+      for (const std::string& name : node.outputs) {
+        const auto readers = links.readers.find(name);
+        const bool is_read =
+            readers != links.readers.end() && std::any_of(readers->second.begin(), readers->second.end(),
+                                                          [&](std::size_t reader) { return !inside.contains(reader); });
+        if (!name.empty() && (is_read || results.contains(name))) outputs.push_back(name);
+      }
+    }
+  }
+  std::vector<const Node*> nodes;
+  std::vector<std::string> inputs, outputs;
+};
+
+}  // namespace
+
+Provider::Provider(const OrtApi& api, const OrtEpApi& provider_api, Options options, const OrtLogger& logger)
+    : OrtEp{}, api_(api), provider_api_(provider_api), logger_(logger), options_(std::move(options)) {
+  ort_version_supported = interface_version;
+  GetName = [](const OrtEp*) noexcept { return provider_name; };
+  GetCapability = [](OrtEp* self, const OrtGraph* graph, OrtEpGraphSupportInfo* chosen) noexcept {
+    auto& provider = *static_cast<Provider*>(self);
+    return guarded(provider.api_, [&] { provider.choose(*graph, *chosen); });
+  };
+  Compile = [](OrtEp* self, const OrtGraph** graphs, const OrtNode** fused, std::size_t count,
+               OrtNodeComputeInfo** computed, OrtNode**) noexcept {
+    auto& provider = *static_cast<Provider*>(self);
+    return guarded(provider.api_, [&] {
+      std::vector<std::unique_ptr<FusedNode>> made;
+      for (std::size_t i = 0; i < count; ++i) made.push_back(provider.compile(*graphs[i], *fused[i]));
+      for (std::size_t i = 0; i < count; ++i) computed[i] = made[i].release();
+    });
+  };
+  ReleaseNodeComputeInfos = [](OrtEp*, OrtNodeComputeInfo** computed, std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) delete static_cast<FusedNode*>(computed[i]);
+  };
+}
+
+void Provider::choose(const OrtGraph& given, OrtEpGraphSupportInfo& chosen) {
+  // A subgraph runs with its node, or not at all.
+  if (ask<const OrtNode*>(api_, api_.Graph_GetParentNode, &given) != nullptr) return;
+  const Graph graph = read_graph(api_, given);
+  std::vector<bool> supported;
+  for (const Node& node : graph.nodes) supported.push_back(is_supported(graph, node));
+  const Links links(graph);
+  std::size_t taken = 0;
+  for (const std::vector<std::size_t>& places : partition(links.needs, supported)) {
+    const Part part(graph, links, places);
+    if (part.outputs.empty()) continue;
+    try {
+      prepared_[sorted(part.outputs)] = load_part(graph, part.nodes, part.inputs, part.outputs);
+    } catch (const Failure& failure) {
+      if (failure.code() == ORT_INVALID_ARGUMENT || failure.code() == ORT_MODEL_LOAD_CANCELED) throw;
+      say(ORT_LOGGING_LEVEL_WARNING, "left to other providers: " + std::to_string(part.nodes.size()) + " nodes from '" +
+                                         part.nodes.front()->name + "': " + failure.what());
+      continue;
+    }
+    std::vector<const OrtNode*> nodes;
+    for (const Node* node : part.nodes) nodes.push_back(node->node);
+    OrtNodeFusionOptions fusion{};
+    fusion.ort_version_supported = interface_version;
+    fusion.drop_constant_initializers = true;  // the session has them
+    require(api_, provider_api_.EpGraphSupportInfo_AddNodesToFuse(&chosen, nodes.data(), nodes.size(), &fusion));
+    taken += nodes.size();
+  }
+  say(ORT_LOGGING_LEVEL_INFO,
+      std::to_string(taken) + " of " + std::to_string(graph.nodes.size()) + " nodes run in taso");
+}
+
+bool Provider::is_supported(const Graph& graph, const Node& node) {
+  std::string obstacle = node.obstacle;
+  if (const char* other = ask<const char*>(api_, api_.Node_GetEpName, node.node); other != nullptr && *other != '\0')
+    return false;
+  for (const auto* names : {&node.inputs, &node.captured, &node.outputs})
+    for (const std::string& name : *names)
+      if (!name.empty() && !is_element(graph.values.at(name).element)) obstacle = "a value of an unknown type";
+  if (obstacle.empty()) {
+    try {
+      const std::string sample = write_sample(api_, graph, node);
+      const auto [known, is_new] = samples_.try_emplace(sample);
+      if (is_new) {
+        try {
+          load(sample, "", {{"device", "cpu"}}, nullptr, nullptr);
+        } catch (const Failure& failure) {
+          known->second = failure.what();
+        }
+      }
+      obstacle = known->second;
+    } catch (const Failure& failure) {
+      obstacle = failure.what();
+    }
+  }
+  if (!obstacle.empty())
+    say(ORT_LOGGING_LEVEL_INFO, "left to other providers: " + node.op_type + " '" + node.name + "': " + obstacle);
+  return obstacle.empty();
+}
+
+Session Provider::load_part(const Graph& graph, const std::vector<const Node*>& nodes,
+                            const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+  const taso_log_function log = [](void* user, std::int32_t level, const char* text) {
+    static_cast<const Provider*>(user)->say(level == TASO_LOG_WARNING ? ORT_LOGGING_LEVEL_WARNING
+                                            : level == TASO_LOG_INFO  ? ORT_LOGGING_LEVEL_INFO
+                                                                      : ORT_LOGGING_LEVEL_VERBOSE,
+                                            text);
+  };
+  return load(write_model(api_, graph, nodes, inputs, outputs), graph.folder.string(), options_, log, this);
+}
+
+std::unique_ptr<FusedNode> Provider::compile(const OrtGraph& given, const OrtNode& fused) {
+  const std::vector<std::string> inputs = onnxruntime::input_names(api_, fused);
+  const std::vector<std::string> outputs = onnxruntime::output_names(api_, fused);
+  Session session;
+  if (const auto found = prepared_.find(sorted(outputs)); found != prepared_.end()) {
+    session = std::move(found->second);
+    prepared_.erase(found);
+    if (sorted(onnxruntime::input_names(*session)) != sorted(inputs)) session.reset();
+  }
+  if (!session) {  // another part than was chosen
+    const Graph graph = read_graph(api_, given);
+    std::vector<const Node*> nodes;
+    for (const Node& node : graph.nodes) nodes.push_back(&node);
+    session = load_part(graph, nodes, inputs, outputs);
+  }
+  return std::make_unique<FusedNode>(api_, std::move(session), inputs, outputs);
+}
+
+void Provider::say(OrtLoggingLevel level, const std::string& text) const noexcept {
+  api_.ReleaseStatus(api_.Logger_LogMessage(&logger_, level, text.c_str(), __FILE__, __LINE__, "taso"));
+}
+
+}  // namespace taso::onnxruntime

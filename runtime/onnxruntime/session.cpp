@@ -1,0 +1,147 @@
+#include "runtime/onnxruntime/session.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/onnxruntime/graph.h"
+
+namespace taso::onnxruntime {
+namespace {
+
+struct EndOptions {
+  void operator()(taso_options* options) const { taso_options_destroy(options); }
+};
+
+/// Frees the outputs that the library allocated.
+struct HostOutputs {
+  std::vector<taso_tensor> tensors;
+  std::vector<bool> is_owned;
+  ~HostOutputs() {
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      if (is_owned[i]) taso_tensor_free(&tensors[i]);
+  }
+};
+
+taso_tensor tensor_of(const TensorView& view) {
+  taso_tensor tensor{};
+  if (view.sizes.size() > TASO_MAX_RANK) throw Failure(ORT_NOT_IMPLEMENTED, "a tensor has too many axes");
+  tensor.data = const_cast<char*>(view.bytes.data());  // an input is not written
+  tensor.capacity = view.bytes.size();
+  tensor.type = view.element;
+  tensor.place = view.is_on_device ? TASO_DEVICE : TASO_HOST;
+  tensor.rank = static_cast<std::int32_t>(view.sizes.size());
+  std::copy(view.sizes.begin(), view.sizes.end(), tensor.shape);
+  return tensor;
+}
+
+bool is_sized(const taso_tensor& tensor) {
+  return tensor.rank >= 0 &&
+         std::all_of(tensor.shape, tensor.shape + tensor.rank, [](std::int64_t size) { return size >= 0; });
+}
+
+std::vector<std::size_t> places_of(const std::vector<std::string>& wanted, const std::vector<std::string>& given) {
+  std::vector<std::size_t> places;
+  for (const std::string& name : wanted) {
+    const auto found = std::find(given.begin(), given.end(), name);
+    if (found == given.end()) throw Failure(ORT_EP_FAIL, "the fused node has no value '" + name + "'");
+    places.push_back(static_cast<std::size_t>(found - given.begin()));
+  }
+  return places;
+}
+
+template <class Count, class Get>
+std::vector<std::string> names_of(const taso_session& session, Count count, Get get) {
+  std::vector<std::string> names(count(&session));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    taso_value value;
+    require(get(&session, i, &value));
+    names[i] = value.name;
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> input_names(const taso_session& session) {
+  return names_of(session, taso_session_input_count, taso_session_input);
+}
+
+std::vector<std::string> output_names(const taso_session& session) {
+  return names_of(session, taso_session_output_count, taso_session_output);
+}
+
+Session load(const std::string& model, const std::string& folder, const Options& options, taso_log_function log,
+             void* user) {
+  taso_options* made = nullptr;
+  require(taso_options_create(&made));
+  const std::unique_ptr<taso_options, EndOptions> owner(made);
+  for (const auto& [name, value] : options) require(taso_options_set(made, name.c_str(), value.c_str()));
+  if (log != nullptr) require(taso_options_set_log(made, log, user));
+  taso_session* session = nullptr;
+  require(
+      taso_session_load_bytes(model.data(), model.size(), folder.empty() ? nullptr : folder.c_str(), made, &session));
+  return Session(session);
+}
+
+FusedNode::FusedNode(const OrtApi& api, Session session, const std::vector<std::string>& inputs,
+                     const std::vector<std::string>& outputs)
+    : OrtNodeComputeInfo{}, api_(api), session_(std::move(session)) {
+  inputs_ = places_of(input_names(*session_), inputs);
+  outputs_ = places_of(output_names(*session_), outputs);
+  ort_version_supported = interface_version;
+  CreateState = [](OrtNodeComputeInfo*, OrtNodeComputeContext*, void** state) -> OrtStatus* {
+    *state = nullptr;  // runs share nothing but the session
+    return nullptr;
+  };
+  Compute = [](OrtNodeComputeInfo* self, void*, OrtKernelContext* context) -> OrtStatus* {
+    const auto& node = *static_cast<FusedNode*>(self);
+    return guarded(node.api_, [&] { node.compute(context); });
+  };
+  ReleaseState = [](OrtNodeComputeInfo*, void*) {};
+}
+
+void FusedNode::compute(OrtKernelContext* context) const {
+  std::vector<taso_tensor> inputs;
+  bool is_on_device = false;
+  for (const std::size_t place : inputs_) {
+    const auto* value = ask<const OrtValue*>(api_, api_.KernelContext_GetInput, context, place);
+    if (value == nullptr) throw Failure(ORT_INVALID_ARGUMENT, "an input of a fused node is missing");
+    const TensorView view = view_of(api_, *value);
+    is_on_device |= view.is_on_device;
+    inputs.push_back(tensor_of(view));
+  }
+  HostOutputs outputs{std::vector<taso_tensor>(outputs_.size()), std::vector<bool>(outputs_.size(), false)};
+  require(taso_session_infer(session_.get(), inputs.data(), inputs.size(), outputs.tensors.data(), outputs_.size()));
+  const auto take = [&](std::size_t i) {
+    const taso_tensor& made = outputs.tensors[i];
+    const auto* value =
+        ask<OrtValue*>(api_, api_.KernelContext_GetOutput, context, outputs_[i],
+                       static_cast<const std::int64_t*>(made.shape), static_cast<std::size_t>(made.rank));
+    if (value == nullptr) throw Failure(ORT_EP_FAIL, "an output of a fused node is missing");
+    const TensorView view = view_of(api_, *value);
+    if (view.element != made.type) throw Failure(ORT_EP_FAIL, "an output of a fused node has another type");
+    return tensor_of(view);
+  };
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    outputs.is_owned[i] = !is_sized(outputs.tensors[i]);  // the size depends on the content of inputs
+    if (outputs.is_owned[i])
+      outputs.tensors[i] = {};
+    else
+      outputs.tensors[i] = take(i);
+    is_on_device |= outputs.tensors[i].place == TASO_DEVICE;
+  }
+  void* stream = nullptr;
+  // A runtime without a GPU refuses to answer.
+  if (is_on_device) api_.ReleaseStatus(api_.KernelContext_GetGPUComputeStream(context, &stream));
+  require(
+      taso_session_run(session_.get(), inputs.data(), inputs.size(), outputs.tensors.data(), outputs_.size(), stream));
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    if (!outputs.is_owned[i]) continue;
+    const taso_tensor target = take(i);
+    if (target.place != TASO_HOST)
+      throw Failure(ORT_NOT_IMPLEMENTED, "an output whose size depends on content cannot be on a device");
+    if (target.capacity > 0) std::memcpy(target.data, outputs.tensors[i].data, target.capacity);
+  }
+}
+
+}  // namespace taso::onnxruntime

@@ -1,0 +1,45 @@
+// A session of libtaso for one fused node, and how ONNX Runtime runs it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/onnxruntime/status.h"
+
+namespace taso::onnxruntime {
+
+/// Options of libtaso by name.
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+struct EndSession {
+  void operator()(taso_session* session) const { taso_session_destroy(session); }
+};
+using Session = std::unique_ptr<taso_session, EndSession>;
+
+/// Loads a model; `log` may be null. Throws Failure.
+Session load(const std::string& model, const std::string& folder, const Options& options, taso_log_function log,
+             void* user);
+
+/// Computes a fused node. Several threads may do so at once.
+class FusedNode : public OrtNodeComputeInfo {
+ public:
+  /// `inputs` and `outputs` are the names of the fused node's values, in its order. Throws Failure if they are not those
+  /// of the session.
+  FusedNode(const OrtApi& api, Session session, const std::vector<std::string>& inputs,
+            const std::vector<std::string>& outputs);
+
+ private:
+  void compute(OrtKernelContext* context) const;
+
+  const OrtApi& api_;
+  Session session_;
+  std::vector<std::size_t> inputs_, outputs_;  // the place in the fused node of each input and output of the session
+};
+
+/// The names of a session's inputs or outputs.
+std::vector<std::string> input_names(const taso_session& session);
+std::vector<std::string> output_names(const taso_session& session);
+
+}  // namespace taso::onnxruntime
