@@ -109,11 +109,19 @@ void write_attribute(const OrtApi& api, const OrtOpAttr* attribute, Message& mes
   }
 }
 
+/// ONNX Runtime adds default values. That of an RNN's activations fits only two directions.
+bool is_default_of_rnn(const OrtApi& api, const Node& node, const OrtOpAttr* attribute) {
+  return node.op_type == "RNN" &&
+         std::string_view("activations") == ask<const char*>(api, api.OpAttr_GetName, attribute) &&
+         content_of(api, attribute, ORT_OP_ATTR_STRINGS) == std::string_view("Tanh\0Tanh\0", 10);
+}
+
 void write_attributes(const OrtApi& api, Node& node) {
   Message fields;
   for (const OrtOpAttr* attribute :
        list<const OrtOpAttr*>(api, api.Node_GetNumAttributes, api.Node_GetAttributes, node.node)) {
     if (ask<OrtOpAttrType>(api, api.OpAttr_GetType, attribute) == ORT_OP_ATTR_GRAPH) continue;
+    if (is_default_of_rnn(api, node, attribute)) continue;
     Message message;
     write_attribute(api, attribute, message);
     fields.message(5, message);

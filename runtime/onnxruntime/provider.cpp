@@ -65,10 +65,24 @@ struct Part {
   std::vector<std::string> inputs, outputs;
 };
 
+/// ONNX Runtime hides errors while nodes are chosen, and then runs them itself: what the user asked for is checked now.
+void check_options(const Options& options) {
+  make_options(options);
+  constexpr std::string_view cuda = "cuda";
+  std::string device;
+  for (const auto& [name, value] : options)
+    if (name == "device") device = value;
+  if (!device.starts_with(cuda)) return;
+  const int number = device == cuda ? 0 : std::stoi(device.substr(cuda.size() + 1));
+  if (number >= taso_device_count())
+    throw Failure(ORT_EP_FAIL, "the device " + device + " cannot be used: " + taso_device_text());
+}
+
 }  // namespace
 
 Provider::Provider(const OrtApi& api, const OrtEpApi& provider_api, Options options, const OrtLogger& logger)
     : OrtEp{}, api_(api), provider_api_(provider_api), logger_(logger), options_(std::move(options)) {
+  check_options(options_);
   ort_version_supported = interface_version;
   GetName = [](const OrtEp*) noexcept { return provider_name; };
   GetCapability = [](OrtEp* self, const OrtGraph* graph, OrtEpGraphSupportInfo* chosen) noexcept {
@@ -103,7 +117,6 @@ void Provider::choose(const OrtGraph& given, OrtEpGraphSupportInfo& chosen) {
     try {
       prepared_[sorted(part.outputs)] = load_part(graph, part.nodes, part.inputs, part.outputs);
     } catch (const Failure& failure) {
-      if (failure.code() == ORT_INVALID_ARGUMENT || failure.code() == ORT_MODEL_LOAD_CANCELED) throw;
       say(ORT_LOGGING_LEVEL_WARNING, "left to other providers: " + std::to_string(part.nodes.size()) + " nodes from '" +
                                          part.nodes.front()->name + "': " + failure.what());
       continue;
@@ -127,6 +140,8 @@ bool Provider::is_supported(const Graph& graph, const Node& node) {
   for (const auto* names : {&node.inputs, &node.captured, &node.outputs})
     for (const std::string& name : *names)
       if (!name.empty() && !is_element(graph.values.at(name).element)) obstacle = "a value of an unknown type";
+  if (node.op_type == "Dropout" && node.inputs.size() > 2 && !node.inputs[2].empty())
+    obstacle = "it may draw random numbers";
   if (obstacle.empty()) {
     try {
       const std::string sample = write_sample(api_, graph, node);

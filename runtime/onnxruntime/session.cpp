@@ -8,10 +8,6 @@
 namespace taso::onnxruntime {
 namespace {
 
-struct EndOptions {
-  void operator()(taso_options* options) const { taso_options_destroy(options); }
-};
-
 /// Frees the outputs that the library allocated.
 struct HostOutputs {
   std::vector<taso_tensor> tensors;
@@ -70,16 +66,21 @@ std::vector<std::string> output_names(const taso_session& session) {
   return names_of(session, taso_session_output_count, taso_session_output);
 }
 
-Session load(const std::string& model, const std::string& folder, const Options& options, taso_log_function log,
-             void* user) {
+OptionsHandle make_options(const Options& options) {
   taso_options* made = nullptr;
   require(taso_options_create(&made));
-  const std::unique_ptr<taso_options, EndOptions> owner(made);
+  OptionsHandle handle(made);
   for (const auto& [name, value] : options) require(taso_options_set(made, name.c_str(), value.c_str()));
-  if (log != nullptr) require(taso_options_set_log(made, log, user));
+  return handle;
+}
+
+Session load(const std::string& model, const std::string& folder, const Options& options, taso_log_function log,
+             void* user) {
+  const OptionsHandle handle = make_options(options);
+  if (log != nullptr) require(taso_options_set_log(handle.get(), log, user));
   taso_session* session = nullptr;
-  require(
-      taso_session_load_bytes(model.data(), model.size(), folder.empty() ? nullptr : folder.c_str(), made, &session));
+  require(taso_session_load_bytes(model.data(), model.size(), folder.empty() ? nullptr : folder.c_str(), handle.get(),
+                                  &session));
   return Session(session);
 }
 

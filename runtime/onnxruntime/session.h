@@ -13,6 +13,14 @@ namespace taso::onnxruntime {
 /// Options of libtaso by name.
 using Options = std::vector<std::pair<std::string, std::string>>;
 
+struct EndOptions {
+  void operator()(taso_options* options) const { taso_options_destroy(options); }
+};
+using OptionsHandle = std::unique_ptr<taso_options, EndOptions>;
+
+/// Throws Failure if an option is unknown, or its value is.
+OptionsHandle make_options(const Options& options);
+
 struct EndSession {
   void operator()(taso_session* session) const { taso_session_destroy(session); }
 };
