@@ -39,8 +39,12 @@ Options options_of(const OrtApi& api, const OrtSessionOptions* session) {
 
 class Factory : public OrtEpFactory {
  public:
-  Factory(const OrtApi& api, const OrtEpApi& provider_api)
-      : OrtEpFactory{}, api_(api), provider_api_(provider_api), version_(taso_version()) {
+  Factory(const OrtApi& api, const OrtEpApi& provider_api, bool knows_parents)
+      : OrtEpFactory{},
+        api_(api),
+        provider_api_(provider_api),
+        knows_parents_(knows_parents),
+        version_(taso_version()) {
     ort_version_supported = interface_version;
     OrtEpFactory::GetName = [](const OrtEpFactory*) noexcept { return provider_name; };
     OrtEpFactory::GetVendor = [](const OrtEpFactory*) noexcept { return "taso"; };
@@ -107,11 +111,12 @@ class Factory : public OrtEpFactory {
       if (const char* device = pairs == nullptr ? nullptr : api_.GetKeyValue(pairs, device_key); device != nullptr)
         options.emplace_back("device", device);
     for (auto& option : options_of(api_, session)) options.push_back(std::move(option));
-    return new Provider(api_, provider_api_, std::move(options), logger);
+    return new Provider(api_, provider_api_, knows_parents_, std::move(options), logger);
   }
 
   const OrtApi& api_;
   const OrtEpApi& provider_api_;
+  bool knows_parents_;
   std::string version_;
 };
 
@@ -130,7 +135,8 @@ TASO_EXPORT OrtStatus* CreateEpFactories(const char*, const OrtApiBase* base, co
   return guarded(*api, [&] {
     *count = 0;
     if (most == 0) throw Failure(ORT_INVALID_ARGUMENT, "there is no room for a factory");
-    factories[0] = std::make_unique<Factory>(*api, *api->GetEpApi()).release();
+    const bool knows_parents = !std::string_view(base->GetVersionString()).starts_with("1.23.");
+    factories[0] = std::make_unique<Factory>(*api, *api->GetEpApi(), knows_parents).release();
     *count = 1;
   });
 }

@@ -188,6 +188,19 @@ Graph read_graph(const OrtApi& api, const OrtGraph& given) {
   return graph;
 }
 
+bool is_subgraph(const OrtApi& api, const OrtGraph& graph, bool knows_parents) {
+  if (ask<const OrtNode*>(api, api.Graph_GetParentNode, &graph) != nullptr) return true;
+  if (knows_parents) return false;
+  auto* allocator = ask<OrtAllocator*>(api, api.GetAllocatorWithDefaultOptions);
+  auto* metadata = ask<OrtModelMetadata*>(api, api.Graph_GetModelMetadata, &graph);
+  const auto release = [&](OrtModelMetadata* one) { api.ReleaseModelMetadata(one); };
+  const std::unique_ptr<OrtModelMetadata, decltype(release)> owner(metadata, release);
+  auto* name = ask<char*>(api, api.ModelMetadataGetGraphName, metadata, allocator);
+  const auto free = [&](char* one) { allocator->Free(allocator, one); };
+  const std::unique_ptr<char, decltype(free)> name_owner(name, free);
+  return std::string_view(name) != ask<const char*>(api, api.Graph_GetName, &graph);
+}
+
 std::vector<std::string> input_names(const OrtApi& api, const OrtNode& node) {
   return names_of(api, list<const OrtValueInfo*>(api, api.Node_GetNumInputs, api.Node_GetInputs, &node));
 }

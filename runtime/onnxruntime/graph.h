@@ -49,6 +49,10 @@ struct Graph {
 /// The names, types and constants refer to `graph`, which must outlive the result.
 Graph read_graph(const OrtApi& api, const OrtGraph& graph);
 
+/// Whether it belongs to a node of another graph. ONNX Runtime 1.23 does not tell (`knows_parents` is false); there the
+/// name of the graph must be that of the model's.
+bool is_subgraph(const OrtApi& api, const OrtGraph& graph, bool knows_parents);
+
 std::vector<std::string> input_names(const OrtApi& api, const OrtNode& node);
 std::vector<std::string> output_names(const OrtApi& api, const OrtNode& node);
 

@@ -80,8 +80,14 @@ void check_options(const Options& options) {
 
 }  // namespace
 
-Provider::Provider(const OrtApi& api, const OrtEpApi& provider_api, Options options, const OrtLogger& logger)
-    : OrtEp{}, api_(api), provider_api_(provider_api), logger_(logger), options_(std::move(options)) {
+Provider::Provider(const OrtApi& api, const OrtEpApi& provider_api, bool knows_parents, Options options,
+                   const OrtLogger& logger)
+    : OrtEp{},
+      api_(api),
+      provider_api_(provider_api),
+      logger_(logger),
+      knows_parents_(knows_parents),
+      options_(std::move(options)) {
   check_options(options_);
   ort_version_supported = interface_version;
   GetName = [](const OrtEp*) noexcept { return provider_name; };
@@ -104,8 +110,7 @@ Provider::Provider(const OrtApi& api, const OrtEpApi& provider_api, Options opti
 }
 
 void Provider::choose(const OrtGraph& given, OrtEpGraphSupportInfo& chosen) {
-  // A subgraph runs with its node, or not at all.
-  if (ask<const OrtNode*>(api_, api_.Graph_GetParentNode, &given) != nullptr) return;
+  if (is_subgraph(api_, given, knows_parents_)) return;  // it runs with its node, or not at all
   const Graph graph = read_graph(api_, given);
   std::vector<bool> supported;
   for (const Node& node : graph.nodes) supported.push_back(is_supported(graph, node));

@@ -15,8 +15,9 @@ constexpr const char* provider_name = "TasoExecutionProvider";
 
 class Provider : public OrtEp {
  public:
-  /// `options` are those of libtaso. Throws Failure if one of them is wrong.
-  Provider(const OrtApi& api, const OrtEpApi& provider_api, Options options, const OrtLogger& logger);
+  /// `options` are those of libtaso. Throws Failure if one of them is wrong. For `knows_parents` see is_subgraph().
+  Provider(const OrtApi& api, const OrtEpApi& provider_api, bool knows_parents, Options options,
+           const OrtLogger& logger);
 
  private:
   void choose(const OrtGraph& graph, OrtEpGraphSupportInfo& chosen);
@@ -29,6 +30,7 @@ class Provider : public OrtEp {
   const OrtApi& api_;
   const OrtEpApi& provider_api_;
   const OrtLogger& logger_;
+  bool knows_parents_;
   Options options_;
   std::unordered_map<std::string, std::string> samples_;  // why a sample cannot run; empty if it can
   std::map<std::vector<std::string>, Session> prepared_;  // of parts, by the sorted names of their outputs
