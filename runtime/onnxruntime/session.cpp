@@ -123,12 +123,11 @@ void FusedNode::compute(OrtKernelContext* context) const {
     if (view.element != made.type) throw Failure(ORT_EP_FAIL, "an output of a fused node has another type");
     return tensor_of(view);
   };
+  std::vector<bool> comes_later(outputs_.size());  // the size depends on the content of inputs
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    outputs.is_owned[i] = !is_sized(outputs.tensors[i]);  // the size depends on the content of inputs
-    if (outputs.is_owned[i])
-      outputs.tensors[i] = {};
-    else
-      outputs.tensors[i] = take(i);
+    comes_later[i] = !is_sized(outputs.tensors[i]);
+    outputs.tensors[i] = comes_later[i] ? taso_tensor{} : take(i);
+    outputs.is_owned[i] = outputs.tensors[i].data == nullptr && outputs.tensors[i].place == TASO_HOST;
     is_on_device |= outputs.tensors[i].place == TASO_DEVICE;
   }
   void* stream = nullptr;
@@ -137,7 +136,7 @@ void FusedNode::compute(OrtKernelContext* context) const {
   require(
       taso_session_run(session_.get(), inputs.data(), inputs.size(), outputs.tensors.data(), outputs_.size(), stream));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    if (!outputs.is_owned[i]) continue;
+    if (!comes_later[i]) continue;
     const taso_tensor target = take(i);
     if (target.place != TASO_HOST)
       throw Failure(ORT_NOT_IMPLEMENTED, "an output whose size depends on content cannot be on a device");
