@@ -87,15 +87,10 @@ const Value& value_of(const Graph& graph, const std::string& name) {
 }
 
 /// The fields of ModelProto before the graph.
-Message write_head(const Graph& graph, std::span<const Node* const> nodes) {
+Message write_head(const Graph& graph) {
   Message model;
   model.number(1, std::max<std::int64_t>(graph.ir_version, 8));  // initializers are not inputs
   for (const auto& [domain, version] : graph.opsets) {
-    // A domain that a subgraph alone uses is in the way of nothing.
-    const bool is_used = domain.empty() || std::any_of(nodes.begin(), nodes.end(), [&](const Node* node) {
-                           return node->domain == domain || !node->captured.empty();
-                         });
-    if (!is_used) continue;
     Message opset;
     opset.text(1, domain);
     opset.number(2, version);
@@ -119,7 +114,7 @@ class Writer {
     bytes_ += constants_.back().content.bytes.size();
   }
 
-  std::string finish(std::span<const Node* const> nodes) {
+  std::string finish() {
     std::size_t size = fields_.bytes().size();
     for (Constant& constant : constants_) {
       const Message location =
@@ -136,7 +131,7 @@ class Writer {
       size += announced.bytes().size() + constant.size;
     }
     if (size > most_bytes) throw Failure(ORT_NOT_IMPLEMENTED, "the constants take up more than 2 GB");
-    Message model = write_head(graph_, nodes);
+    Message model = write_head(graph_);
     model.reserve(model.bytes().size() + 16 + size);
     model.announce(7, size);
     model.append(fields_.bytes());
@@ -203,7 +198,7 @@ std::string write_model(const OrtApi& api, const Graph& graph, std::span<const N
       if (!name.empty() && !declared.contains(name) && value_of(graph, name).element != 0)
         writer.add_declaration(value_of(graph, name));
   }
-  return writer.finish(nodes);
+  return writer.finish();
 }
 
 std::string write_sample(const OrtApi& api, const Graph& graph, const Node& node) {
@@ -232,8 +227,7 @@ std::string write_sample(const OrtApi& api, const Graph& graph, const Node& node
     writer.add_output(sample.outputs[i], value);
   }
   writer.add(sample);
-  const Node* const nodes[] = {&node};
-  return writer.finish(nodes);
+  return writer.finish();
 }
 
 }  // namespace taso::onnxruntime

@@ -33,8 +33,8 @@ Session load(const std::string& model, const std::string& folder, const Options&
 /// Computes a fused node. Several threads may do so at once.
 class FusedNode : public OrtNodeComputeInfo {
  public:
-  /// `inputs` and `outputs` are the names of the fused node's values, in its order. Throws Failure if they are not those
-  /// of the session.
+  /// `inputs` and `outputs` are the names of the fused node's values, in its order. Throws Failure if one of the
+  /// session's is missing.
   FusedNode(const OrtApi& api, Session session, const std::vector<std::string>& inputs,
             const std::vector<std::string>& outputs);
 
