@@ -26,6 +26,7 @@ std::string name_of(const OrtApi& api, const OrtValueInfo* value) {
 
 std::vector<std::string> names_of(const OrtApi& api, const std::vector<const OrtValueInfo*>& values) {
   std::vector<std::string> names;
+  names.reserve(values.size());
   for (const OrtValueInfo* value : values) names.push_back(name_of(api, value));
   return names;
 }

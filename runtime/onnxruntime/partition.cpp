@@ -33,6 +33,7 @@ std::vector<std::vector<std::size_t>> partition(const std::vector<std::vector<st
   for (std::size_t i = 0; i < count; ++i)
     if (is_supported[i]) parts[leader_of(i)].push_back(i);
   std::vector<std::vector<std::size_t>> all;
+  all.reserve(parts.size());
   for (auto& [first, nodes] : parts) all.push_back(std::move(nodes));
   return all;
 }
