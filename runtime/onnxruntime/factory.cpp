@@ -17,24 +17,32 @@ constexpr const char* device_key = "taso_device";  // metadata of a device: its 
 
 using Pairs = std::unique_ptr<OrtKeyValuePairs, void (*)(OrtKeyValuePairs*)>;
 
-/// The options that the user gave for this provider. ONNX Runtime prefixes their names.
-Options options_of(const OrtApi& api, const OrtSessionOptions* session) {
-  std::string prefix = std::string("ep.") + provider_name + ".";
+struct Settings {
+  Options options;  // of libtaso
+  ContextOptions context;
+};
+
+/// What the user asked of this provider. ONNX Runtime prefixes the names of its options.
+Settings settings_of(const OrtApi& api, const OrtSessionOptions* session) {
   const auto lower = [](std::string text) {
     std::transform(text.begin(), text.end(), text.begin(), [](unsigned char one) { return std::tolower(one); });
     return text;
   };
-  prefix = lower(prefix);
+  const std::string prefix = lower(std::string("ep.") + provider_name + ".");
   auto* entries = ask<OrtKeyValuePairs*>(api, api.GetSessionOptionsConfigEntries, session);
   const Pairs owner(entries, api.ReleaseKeyValuePairs);
   const char *const *keys = nullptr, *const *values = nullptr;
   std::size_t count = 0;
   api.GetKeyValuePairs(entries, &keys, &values, &count);
-  Options options;
-  for (std::size_t i = 0; i < count; ++i)
-    if (const std::string key = keys[i]; lower(key).starts_with(prefix))
-      options.emplace_back(key.substr(prefix.size()), values[i]);
-  return options;
+  Settings settings;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string key = keys[i], value = values[i];
+    if (lower(key).starts_with(prefix)) settings.options.emplace_back(key.substr(prefix.size()), value);
+    if (key == "ep.context_enable") settings.context.is_wanted = value == "1";
+    if (key == "ep.context_embed_mode") settings.context.is_embedded = value == "1";
+    if (key == "ep.context_file_path") settings.context.model = value;
+  }
+  return settings;
 }
 
 class Factory : public OrtEpFactory {
@@ -110,8 +118,9 @@ class Factory : public OrtEpFactory {
     for (const OrtKeyValuePairs* pairs : metadata)  // the last one counts: a GPU comes after the CPU
       if (const char* device = pairs == nullptr ? nullptr : api_.GetKeyValue(pairs, device_key); device != nullptr)
         options.emplace_back("device", device);
-    for (auto& option : options_of(api_, session)) options.push_back(std::move(option));
-    return new Provider(api_, provider_api_, knows_parents_, std::move(options), logger);
+    Settings settings = settings_of(api_, session);
+    for (auto& option : settings.options) options.push_back(std::move(option));
+    return new Provider(api_, provider_api_, knows_parents_, std::move(options), std::move(settings.context), logger);
   }
 
   const OrtApi& api_;

@@ -49,6 +49,9 @@ struct Graph {
 /// The names, types and constants refer to `graph`, which must outlive the result.
 Graph read_graph(const OrtApi& api, const OrtGraph& graph);
 
+/// The content of an attribute, in ONNX Runtime's own layout.
+std::string content_of(const OrtApi& api, const OrtOpAttr* attribute, OrtOpAttrType type);
+
 /// Whether it belongs to a node of another graph. ONNX Runtime 1.23 does not tell (`knows_parents` is false); there the
 /// name of the graph must be that of the model's.
 bool is_subgraph(const OrtApi& api, const OrtGraph& graph, bool knows_parents);

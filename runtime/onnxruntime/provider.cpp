@@ -81,14 +81,22 @@ void check_options(const Options& options) {
 }  // namespace
 
 Provider::Provider(const OrtApi& api, const OrtEpApi& provider_api, bool knows_parents, Options options,
-                   const OrtLogger& logger)
+                   ContextOptions context, const OrtLogger& logger)
     : OrtEp{},
       api_(api),
       provider_api_(provider_api),
       logger_(logger),
       knows_parents_(knows_parents),
-      options_(std::move(options)) {
-  check_options(options_);
+      context_(std::move(context)) {
+  check_options(options);
+  loading_.options = std::move(options);
+  loading_.user = this;
+  loading_.log = [](void* user, std::int32_t level, const char* text) {
+    static_cast<const Provider*>(user)->say(level == TASO_LOG_WARNING ? ORT_LOGGING_LEVEL_WARNING
+                                            : level == TASO_LOG_INFO  ? ORT_LOGGING_LEVEL_INFO
+                                                                      : ORT_LOGGING_LEVEL_VERBOSE,
+                                            text);
+  };
   ort_version_supported = interface_version;
   GetName = [](const OrtEp*) noexcept { return provider_name; };
   GetCapability = [](OrtEp* self, const OrtGraph* graph, OrtEpGraphSupportInfo* chosen) noexcept {
@@ -96,12 +104,18 @@ Provider::Provider(const OrtApi& api, const OrtEpApi& provider_api, bool knows_p
     return guarded(provider.api_, [&] { provider.choose(*graph, *chosen); });
   };
   Compile = [](OrtEp* self, const OrtGraph** graphs, const OrtNode** fused, std::size_t count,
-               OrtNodeComputeInfo** computed, OrtNode**) noexcept {
+               OrtNodeComputeInfo** computed, OrtNode** contexts) noexcept {
     auto& provider = *static_cast<Provider*>(self);
     return guarded(provider.api_, [&] {
       std::vector<std::unique_ptr<FusedNode>> made;
-      for (std::size_t i = 0; i < count; ++i) made.push_back(provider.compile(*graphs[i], *fused[i]));
+      std::vector<NodeHandle> written;
+      for (std::size_t i = 0; i < count; ++i) {
+        made.push_back(provider.compile(*graphs[i], *fused[i]));
+        if (provider.context_.is_wanted)
+          written.push_back(write_context(provider.api_, provider.context_, *graphs[i], *fused[i], made[i]->session()));
+      }
       for (std::size_t i = 0; i < count; ++i) computed[i] = made[i].release();
+      for (std::size_t i = 0; i < written.size(); ++i) contexts[i] = written[i].release();
     });
   };
   ReleaseNodeComputeInfos = [](OrtEp*, OrtNodeComputeInfo** computed, std::size_t count) noexcept {
@@ -134,6 +148,11 @@ void Provider::choose(const OrtGraph& given, OrtEpGraphSupportInfo& chosen) {
     require(api_, provider_api_.EpGraphSupportInfo_AddNodesToFuse(&chosen, nodes.data(), nodes.size(), &fusion));
     taken += nodes.size();
   }
+  for (const Node& node : graph.nodes) {
+    if (!is_context(api_, node)) continue;
+    require(api_, provider_api_.EpGraphSupportInfo_AddNodesToFuse(&chosen, &node.node, 1, nullptr));
+    ++taken;
+  }
   say(ORT_LOGGING_LEVEL_INFO,
       std::to_string(taken) + " of " + std::to_string(graph.nodes.size()) + " nodes run in taso");
 }
@@ -153,7 +172,7 @@ bool Provider::is_supported(const Graph& graph, const Node& node) {
       const auto [known, is_new] = samples_.try_emplace(sample);
       if (is_new) {
         try {
-          load(sample, "", {{"device", "cpu"}}, nullptr, nullptr);
+          load(sample, "", {{{"device", "cpu"}}});
         } catch (const Failure& failure) {
           known->second = failure.what();
         }
@@ -170,13 +189,7 @@ bool Provider::is_supported(const Graph& graph, const Node& node) {
 
 Session Provider::load_part(const Graph& graph, const std::vector<const Node*>& nodes,
                             const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
-  const taso_log_function log = [](void* user, std::int32_t level, const char* text) {
-    static_cast<const Provider*>(user)->say(level == TASO_LOG_WARNING ? ORT_LOGGING_LEVEL_WARNING
-                                            : level == TASO_LOG_INFO  ? ORT_LOGGING_LEVEL_INFO
-                                                                      : ORT_LOGGING_LEVEL_VERBOSE,
-                                            text);
-  };
-  return load(write_model(api_, graph, nodes, inputs, outputs), graph.folder.string(), options_, log, this);
+  return load(write_model(api_, graph, nodes, inputs, outputs), graph.folder.string(), loading_);
 }
 
 std::unique_ptr<FusedNode> Provider::compile(const OrtGraph& given, const OrtNode& fused) {
@@ -188,11 +201,12 @@ std::unique_ptr<FusedNode> Provider::compile(const OrtGraph& given, const OrtNod
     prepared_.erase(found);
     if (sorted(onnxruntime::input_names(*session)) != sorted(inputs)) session.reset();
   }
-  if (!session) {  // another part than was chosen
+  if (!session) {  // an engine file, or another part than was chosen
     const Graph graph = read_graph(api_, given);
     std::vector<const Node*> nodes;
     for (const Node& node : graph.nodes) nodes.push_back(&node);
-    session = load_part(graph, nodes, inputs, outputs);
+    session = nodes.size() == 1 && is_context(api_, *nodes[0]) ? read_context(api_, *nodes[0], graph.folder, loading_)
+                                                               : load_part(graph, nodes, inputs, outputs);
   }
   return std::make_unique<FusedNode>(api_, std::move(session), inputs, outputs);
 }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/onnxruntime/context.h"
 #include "runtime/onnxruntime/graph.h"
 #include "runtime/onnxruntime/session.h"
 
@@ -16,7 +17,7 @@ constexpr const char* provider_name = "TasoExecutionProvider";
 class Provider : public OrtEp {
  public:
   /// `options` are those of libtaso. Throws Failure if one of them is wrong. For `knows_parents` see is_subgraph().
-  Provider(const OrtApi& api, const OrtEpApi& provider_api, bool knows_parents, Options options,
+  Provider(const OrtApi& api, const OrtEpApi& provider_api, bool knows_parents, Options options, ContextOptions context,
            const OrtLogger& logger);
 
  private:
@@ -31,7 +32,8 @@ class Provider : public OrtEp {
   const OrtEpApi& provider_api_;
   const OrtLogger& logger_;
   bool knows_parents_;
-  Options options_;
+  Loading loading_;
+  ContextOptions context_;
   std::unordered_map<std::string, std::string> samples_;  // why a sample cannot run; empty if it can
   std::map<std::vector<std::string>, Session> prepared_;  // of parts, by the sorted names of their outputs
 };

@@ -74,14 +74,31 @@ OptionsHandle make_options(const Options& options) {
   return handle;
 }
 
-Session load(const std::string& model, const std::string& folder, const Options& options, taso_log_function log,
-             void* user) {
-  const OptionsHandle handle = make_options(options);
-  if (log != nullptr) require(taso_options_set_log(handle.get(), log, user));
+namespace {
+
+/// `open` is a function of libtaso that loads with the options given.
+template <class Open>
+Session load_with(const Loading& loading, const Open& open) {
+  const OptionsHandle handle = make_options(loading.options);
+  if (loading.log != nullptr) require(taso_options_set_log(handle.get(), loading.log, loading.user));
   taso_session* session = nullptr;
-  require(taso_session_load_bytes(model.data(), model.size(), folder.empty() ? nullptr : folder.c_str(), handle.get(),
-                                  &session));
+  require(open(handle.get(), &session));
   return Session(session);
+}
+
+}  // namespace
+
+Session load(const std::string& model, const std::string& folder, const Loading& loading) {
+  return load_with(loading, [&](const taso_options* options, taso_session** session) {
+    return taso_session_load_bytes(model.data(), model.size(), folder.empty() ? nullptr : folder.c_str(), options,
+                                   session);
+  });
+}
+
+Session load_file(const std::string& path, const Loading& loading) {
+  return load_with(loading, [&](const taso_options* options, taso_session** session) {
+    return taso_session_load(path.c_str(), options, session);
+  });
 }
 
 FusedNode::FusedNode(const OrtApi& api, Session session, const std::vector<std::string>& inputs,

@@ -26,9 +26,17 @@ struct EndSession {
 };
 using Session = std::unique_ptr<taso_session, EndSession>;
 
-/// Loads a model; `log` may be null. Throws Failure.
-Session load(const std::string& model, const std::string& folder, const Options& options, taso_log_function log,
-             void* user);
+/// How models are loaded.
+struct Loading {
+  Options options;
+  taso_log_function log = nullptr;
+  void* user = nullptr;
+};
+
+/// Loads a model or an engine from memory; external weights are in `folder`, if any. Throws Failure.
+Session load(const std::string& model, const std::string& folder, const Loading& loading);
+/// The same from a file.
+Session load_file(const std::string& path, const Loading& loading);
 
 /// Computes a fused node. Several threads may do so at once.
 class FusedNode : public OrtNodeComputeInfo {
@@ -37,6 +45,7 @@ class FusedNode : public OrtNodeComputeInfo {
   /// session's is missing.
   FusedNode(const OrtApi& api, Session session, const std::vector<std::string>& inputs,
             const std::vector<std::string>& outputs);
+  taso_session& session() const { return *session_; }
 
  private:
   void compute(OrtKernelContext* context) const;

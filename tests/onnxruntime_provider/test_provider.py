@@ -5,6 +5,7 @@ import gc
 import pathlib
 import random
 import resource
+import time
 
 import numpy
 import onnx
@@ -41,16 +42,18 @@ def test_devices_name_the_provider(provider):
     assert all(one.ep_name == NAME and one.ep_vendor == "taso" for one in provider.devices)
 
 
+# Relu and Add cannot be one node: QuickGelu is between them.
+CUT = HEADER + """
+  g (float[2, 3] x) => (float[2, 3] y) {
+    a = Relu(x)
+    b = com.microsoft.QuickGelu(a)
+    c = Sigmoid(b)
+    y = Add(a, c)
+  }"""
+
+
 def test_an_unsupported_node_cuts_the_graph(provider):
-    # Relu and Add cannot be one node: QuickGelu is between them.
-    model = parse(HEADER + """
-      g (float[2, 3] x) => (float[2, 3] y) {
-        a = Relu(x)
-        b = com.microsoft.QuickGelu(a)
-        c = Sigmoid(b)
-        y = Add(a, c)
-      }""")
-    x = {"x": draw(2, 3)}
+    model, x = parse(CUT), {"x": draw(2, 3)}
     check(provider, model, x)
     nodes = provider.nodes_by_provider(model, x)
     assert len(nodes[NAME]) == 2
@@ -235,6 +238,50 @@ def test_a_device_that_does_not_exist(provider, source_folder):
 def test_searching_is_asked_for(provider, source_folder):
     model = source_folder / "examples" / "small_convnet.onnx"
     check(provider, model, {"image": draw(1, 3, 32, 32)}, optimize=1)
+
+
+def write_context(provider, model, path, is_embedded):
+    options = provider.options()
+    for name, value in [("context_enable", 1), ("context_file_path", path), ("context_embed_mode", int(is_embedded))]:
+        options.add_session_config_entry(f"ep.{name}", str(value))
+    source = model if isinstance(model, str) else model.SerializeToString()
+    onnxruntime.InferenceSession(source, options, enable_fallback=0)
+
+
+@pytest.mark.parametrize("is_embedded", [False, True])
+def test_context_models_hold_engines(provider, tmp_path, is_embedded):
+    model, path = parse(CUT), tmp_path / "context.onnx"
+    write_context(provider, model, path, is_embedded)
+    assert [node.op_type for node in onnx.load(path).graph.node] == ["EPContext", "QuickGelu", "EPContext"]
+    assert bool(list(tmp_path.glob("*.taso"))) != is_embedded
+    x = {"x": draw(2, 3)}
+    assert_same(on_cpu(model, x), provider.open(path).run(None, x))
+    assert len(provider.nodes_by_provider(path, x)[NAME]) == 2
+
+
+def test_a_context_of_a_search_is_not_searched_again(provider, source_folder, tmp_path):
+    model, path = source_folder / "examples" / "small_convnet.onnx", tmp_path / "context.onnx"
+    write_context(provider, str(model), path, False)
+    start = time.monotonic()
+    session = provider.open(path, optimize=60)
+    assert time.monotonic() - start < 30
+    inputs = {"image": draw(1, 3, 32, 32)}
+    assert_same(on_cpu(model, inputs), session.run(None, inputs))
+
+
+@pytest.mark.parametrize("where", ["../other.taso", "/etc/passwd", "missing.taso", "", "damaged.taso"])
+def test_contexts_with_wrong_files_are_errors(provider, tmp_path, where):
+    path = tmp_path / "context.onnx"
+    write_context(provider, parse(CUT), path, False)
+    (tmp_path / "damaged.taso").write_bytes(next(tmp_path.glob("context_*.taso")).read_bytes()[:100])
+    model = onnx.load(path)
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if attribute.name == "ep_cache_context":
+                attribute.s = where.encode()
+    onnx.save(model, path)
+    with pytest.raises(Exception):
+        provider.open(path)
 
 
 def resident_megabytes():
