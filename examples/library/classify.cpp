@@ -3,6 +3,7 @@
 #include <taso/session.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
