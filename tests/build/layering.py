@@ -28,6 +28,7 @@ BELOW = {
             "generator", "verifier", "search"},
     "runtime/api": {"ops", "cost", "runtime/gpu", "runtime/session", "onnx", "cli"},
     "examples": {"ops", "onnx", "cli"},
+    "python": set(),  # only <taso/taso.h>, as any other program
 }
 # Headers that match may be included only below these folders.
 WALLS = [
