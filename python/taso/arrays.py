@@ -91,11 +91,6 @@ def dense_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def array_memory(array: np.ndarray) -> Memory:
-    """The memory of an array of NumPy whose type other libraries do not know (bfloat16)."""
-    return (array.ctypes.data, array.nbytes, NUMBERS[array.dtype.name], False, array.shape)
-
-
 def stream_number(stream: Any) -> int:
     """The handle of a CUDA stream: a number, or a stream of PyTorch, CuPy or cuda.core."""
     if stream is None:

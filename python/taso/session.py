@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -144,7 +145,7 @@ class Session:
         libraries than PyTorch are copied to the host, unless `out` has memory for them.
         """
         given = self._in_order(inputs)
-        tensors = [value for value in given if arrays.is_tensor(value)]
+        tensors = [value for value in given if arrays.is_tensor(value)] if "torch" in sys.modules else []
         if stream is None and tensors and tensors[0].is_cuda:
             import torch
             stream = torch.cuda.current_stream(tensors[0].device)
@@ -155,7 +156,7 @@ class Session:
         memory = self._given_outputs(out)
         if tensors:
             self._make_tensors(memory, tensors, given)
-        results = self._session.run(taken, [None if one is None else self._output(place, one, number, kept)
+        results = self._session.run(taken, [one if one is None else self._output(place, one, number, kept)
                                             for place, one in enumerate(memory)], number)
         made = {}
         for place, (value, result) in enumerate(zip(self._outputs, results)):
@@ -188,6 +189,8 @@ class Session:
         """What the extension takes for an input: an array of NumPy, or memory."""
         if value.dtype is None:
             raise ArgumentTypeError(f"the input '{value.name}' has a type that cannot be run")
+        if type(given) is np.ndarray and given.dtype == value.dtype and number != arrays.BFLOAT16:
+            return given if given.flags.c_contiguous else np.ascontiguousarray(given)  # the usual case, quickly
         if arrays.is_tensor(given):
             self._check_device(value, given.device.index if given.is_cuda else None)
             given = given.detach()
@@ -252,10 +255,11 @@ class Session:
             if not given.flags.c_contiguous or not given.flags.writeable:
                 raise ArgumentError(f"the memory for the output '{value.name}' is not contiguous, or read-only")
             is_bits = number == arrays.BFLOAT16 and given.dtype == np.uint16
-            found = number if is_bits or given.dtype == value.dtype else None
-            memory = (given.ctypes.data, given.nbytes, found, False, given.shape)
-            if found is None:
+            if given.dtype != value.dtype and not is_bits:
                 raise wrong_type("output", value, arrays.NAMES.get(number, "?"), str(given.dtype))
+            if number != arrays.BFLOAT16 and given.size > 0:
+                return given
+            memory = (given.ctypes.data, given.nbytes, number, False, given.shape)
         elif arrays.is_on_device(given):
             memory, owner = arrays.device_memory(given, stream)
             kept.append(owner)

@@ -154,3 +154,21 @@ def test_arrays_of_other_libraries_on_the_host(taso, product):
     session = taso.Session(product, device="cpu")
     rows, bias = np.ones((2, 4), np.float32), np.ones(3, np.float32)
     assert (session(Shared(rows), Shared(bias))["y"] == session(rows, bias)["y"]).all()
+
+
+def test_dlpack_is_asked_with_the_stream(session):
+    array, asked = np.ones((5, 4), np.float32), []
+
+    class Shared:
+        def __dlpack__(self, stream):
+            asked.append(stream)
+            return array.__dlpack__()
+
+        def __dlpack_device__(self):
+            return 2, 0  # CUDA's
+
+    for stream, number in ((None, 1), (9, 9)):
+        session(Shared(), NUMBER, stream=stream)
+        pointer, size, kind, _, shape = session._session.inputs[0]
+        assert (pointer, size, kind, tuple(shape)) == (array.ctypes.data, 80, FLOAT, (5, 4))
+        assert asked.pop() == number, "1 is the default stream there"
