@@ -240,7 +240,7 @@ def verify(*files: str | os.PathLike, certificate: str | os.PathLike | None = No
             elif progress is not False:
                 show(line)
 
-        code, _ = run("taso-verify", [*arguments({**wanted, **options}), *map(os.fspath, files)], keep)
+        code, _ = run("taso-verify", [*arguments({**wanted, **options}), *(os.fspath(file) for file in files)], keep)
         text = "\n".join(lines)
         if code == CANCELLED:
             raise Interrupted("the proofs were interrupted")

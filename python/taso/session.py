@@ -14,7 +14,6 @@ import numpy as np
 from . import _taso, arrays, cuda_libraries
 from .errors import ArgumentError, ArgumentTypeError
 
-Shape = "tuple[int | str | None, ...]"
 LOGGER = logging.getLogger("taso")
 LEVELS = {0: logging.WARNING, 1: logging.INFO, 2: logging.DEBUG}
 
@@ -141,8 +140,8 @@ class Session:
         for its tensors, else the default stream), and the call returns before it has ended.
 
         `out` is memory for outputs: a dictionary by name, or a sequence in the order of the model, with None for those
-        without. It may be larger than the output, and it may be memory of an input. Outputs for arrays on a GPU of other
-        libraries than PyTorch are copied to the host, unless `out` has memory for them.
+        without. It may be larger than the output, and it may be memory of an input. If the inputs are on a GPU, but are
+        no tensors of PyTorch, outputs are copied to the host, unless `out` has memory for them.
         """
         given = self._in_order(inputs)
         tensors = [value for value in given if arrays.is_tensor(value)] if "torch" in sys.modules else []

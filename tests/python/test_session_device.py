@@ -80,7 +80,7 @@ def torch(monkeypatch):
     made.Tensor, made.float32 = Tensor, "float32"
     made.device = lambda name: name
     made.empty = lambda shape, dtype, device: Tensor(shape, dtype, f"{device.type}:{device.index}", 65536)
-    made.cuda = types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=77 + device.index))
+    made.cuda = types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=77))
     monkeypatch.setitem(sys.modules, "torch", made)
     return made
 

@@ -4,7 +4,6 @@ set TASO_TORCH_PYTHON to a Python that has torch, onnx, onnxscript, nanobind-bac
 import os
 import pathlib
 import subprocess
-import sys
 import warnings
 
 import numpy as np
