@@ -23,8 +23,12 @@ def folders() -> list[pathlib.Path]:
 
 @functools.cache
 def load() -> None:
-    """Loads them, so that the CUDA module finds them by name. Without that module it does nothing."""
+    """Loads them, so that the CUDA module finds them by name. Without that module or a driver it does nothing."""
     if not (pathlib.Path(__file__).parent / "lib" / "taso" / "libtaso_cuda.so").exists():
+        return
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
         return
     for name in NAMES:
         for folder in folders():
