@@ -66,6 +66,13 @@ struct DestroyOptions {
 };
 using Options = std::unique_ptr<taso_options, DestroyOptions>;
 
+struct DestroySession {
+  void operator()(taso_session* session) const {
+    const nb::gil_scoped_release no_gil;  // it may wait for runs
+    taso_session_destroy(session);
+  }
+};
+
 /// Calls `work` in another thread, so that this one can react to Ctrl-C: it asks Python for signals all the time, and
 /// tells `callbacks` if there was one. The GIL is free. Throws what the signal's handler raises.
 template <class Work>
@@ -219,30 +226,33 @@ class Session {
     require(taso_options_set_cancel(made, is_cancelled, callbacks_.get()));
     taso_status status = TASO_OK;
     std::string trouble;
+    // It is owned at once: in_thread may throw although it was loaded.
+    taso_session* loaded = nullptr;
+    const auto own = [&](taso_status ending) {
+      session_.reset(loaded);
+      return ending;
+    };
     if (nb::isinstance<nb::bytes>(model)) {
       const auto bytes = nb::borrow<nb::bytes>(model);
       status = in_thread(*callbacks_, trouble, [&, all = bytes.data(), size = bytes.size()] {
-        return taso_session_load_bytes(all, size, folder ? folder->c_str() : nullptr, made, &session_);
+        const char* place = folder ? folder->c_str() : nullptr;
+        return own(taso_session_load_bytes(all, size, place, made, &loaded));
       });
     } else {
       const auto path = nb::cast<std::string>(model);
-      status = in_thread(*callbacks_, trouble, [&] { return taso_session_load(path.c_str(), made, &session_); });
+      status = in_thread(*callbacks_, trouble, [&] { return own(taso_session_load(path.c_str(), made, &loaded)); });
     }
     if (status != TASO_OK) throw Failure(status, trouble);
-  }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-  ~Session() {
-    const nb::gil_scoped_release no_gil;  // it may wait for runs
-    taso_session_destroy(session_);
   }
 
   nb::list values(bool are_outputs) const {
     nb::list all;
-    const std::size_t count = are_outputs ? taso_session_output_count(session_) : taso_session_input_count(session_);
+    const std::size_t count =
+        are_outputs ? taso_session_output_count(session_.get()) : taso_session_input_count(session_.get());
     for (std::size_t i = 0; i < count; ++i) {
       taso_value value;
-      require(are_outputs ? taso_session_output(session_, i, &value) : taso_session_input(session_, i, &value));
+      require(are_outputs ? taso_session_output(session_.get(), i, &value)
+                          : taso_session_input(session_.get(), i, &value));
       nb::object shape = nb::none();
       if (value.rank >= 0) {
         nb::list sizes;
@@ -260,24 +270,24 @@ class Session {
     }
     return all;
   }
-  bool is_on_device() const { return taso_session_place(session_) == TASO_DEVICE; }
-  std::string device() const { return taso_session_device(session_); }
+  bool is_on_device() const { return taso_session_place(session_.get()) == TASO_DEVICE; }
+  std::string device() const { return taso_session_device(session_.get()); }
   std::string report() {
     const std::lock_guard lock(reporting_);
-    return taso_session_report(session_);
+    return taso_session_report(session_.get());
   }
 
   void warm_up(const std::vector<std::vector<std::int64_t>>& shapes) {
     const auto inputs = shaped(shapes);
     const nb::gil_scoped_release no_gil;
-    require(taso_session_warm_up(session_, inputs.data(), inputs.size()));
+    require(taso_session_warm_up(session_.get(), inputs.data(), inputs.size()));
   }
   /// The shapes of outputs, with -1 for sizes that are not known; none if the rank is not known.
   std::vector<std::optional<std::vector<std::int64_t>>> infer(
       const std::vector<std::vector<std::int64_t>>& shapes) const {
     const auto inputs = shaped(shapes);
-    std::vector<taso_tensor> outputs(taso_session_output_count(session_));
-    require(taso_session_infer(session_, inputs.data(), inputs.size(), outputs.data(), outputs.size()));
+    std::vector<taso_tensor> outputs(taso_session_output_count(session_.get()));
+    require(taso_session_infer(session_.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
     std::vector<std::optional<std::vector<std::int64_t>>> all;
     for (const taso_tensor& output : outputs) {
       all.emplace_back();
@@ -297,7 +307,7 @@ class Session {
     for (const taso_tensor& result : results) is_ours.push_back(result.data == nullptr);
     {
       const nb::gil_scoped_release no_gil;
-      require(taso_session_run(session_, given.data(), given.size(), results.data(), results.size(),
+      require(taso_session_run(session_.get(), given.data(), given.size(), results.data(), results.size(),
                                reinterpret_cast<void*>(stream)));
     }
     nb::list all;
@@ -321,7 +331,7 @@ class Session {
 
   std::unique_ptr<Callbacks> callbacks_;
   std::mutex reporting_;
-  taso_session* session_ = nullptr;
+  std::unique_ptr<taso_session, DestroySession> session_;  // it ends before what it calls
 };
 
 // A log function may refer to the session that calls it: the garbage collector needs to know.
