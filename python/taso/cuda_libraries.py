@@ -1,9 +1,11 @@
-"""Finds the libraries of CUDA that PyPI's packages contain (nvidia-cudnn-cu13 and the like), as PyTorch does."""
+"""Finds the libraries of CUDA: those of PyPI's packages (nvidia-cudnn-cu13 and the like), as PyTorch does, or those of a
+toolkit."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import pathlib
 import sys
 
@@ -12,13 +14,15 @@ NAMES = ("libnvrtc-builtins.so.*", "libnvrtc.so.*", "libcublasLt.so.*", "libcubl
 
 
 def folders() -> list[pathlib.Path]:
-    """The folders of such packages. Programs look for libraries there too."""
-    found = []
+    """The folders with such libraries. Programs look there too."""
+    found: list[pathlib.Path] = []
     for entry in sys.path:
         root = pathlib.Path(entry or ".") / "nvidia"
         if root.is_dir():
-            found += sorted(folder for folder in root.glob("*/lib") if folder.is_dir())
-    return found
+            found += sorted(root.glob("*/lib"))
+    toolkits = [os.environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)] + ["/usr/local/cuda"]
+    found += [pathlib.Path(toolkit) / name for toolkit in toolkits for name in ("lib64", "lib")]
+    return [folder for folder in found if folder.is_dir()]
 
 
 @functools.cache
@@ -31,9 +35,8 @@ def load() -> None:
     except OSError:
         return
     for name in NAMES:
-        for folder in folders():
-            for file in sorted(folder.glob(name))[:1]:
-                try:
-                    ctypes.CDLL(str(file), mode=ctypes.RTLD_GLOBAL)
-                except OSError:  # the module says what it misses
-                    pass
+        for file in [file for folder in folders() for file in sorted(folder.glob(name))][:1]:
+            try:
+                ctypes.CDLL(str(file), mode=ctypes.RTLD_GLOBAL)
+            except OSError:  # the module says what it misses
+                pass
