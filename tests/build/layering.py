@@ -29,6 +29,7 @@ BELOW = {
     "runtime/onnxruntime": set(),  # and the C interface of runtime/api, as other programs see it
     "runtime/api": {"ops", "cost", "runtime/gpu", "runtime/session", "onnx", "cli"},
     "examples": {"ops", "onnx", "cli"},
+    "python": set(),  # only <taso/taso.h>, as any other program
 }
 # Headers that match may be included only below these folders.
 WALLS = [

@@ -1,0 +1,166 @@
+"""torch.compile(model, backend="taso"): PyTorch's own exporter makes an ONNX model of each graph, and a session runs it
+on PyTorch's current stream, without copies. Options of sessions go through: options={"precision": "tf32"}.
+
+A graph is exported when it is called for the first time, once for each set of shapes. Weights are constants in the
+exported model; when they change, it is exported again. What cannot be exported or run is run by PyTorch, and a warning
+says why. So is everything that needs gradients. This needs the packages onnx and onnxscript.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from .session import Session
+
+MOST_SESSIONS = 8  # for different shapes of one graph
+
+
+class CannotRun(Exception):
+    """Why a graph is left to PyTorch."""
+
+
+class Frozen(torch.nn.Module):
+    """A graph with some of its arguments fixed. Only its tensors are returned."""
+
+    def __init__(self, graph: Callable[..., Any], arguments: Sequence[Any], places: Sequence[int]) -> None:
+        super().__init__()
+        self.graph = graph
+        self.arguments = list(arguments)
+        self.places = list(places)
+        for place, argument in enumerate(arguments):
+            if place not in self.places and isinstance(argument, torch.Tensor):
+                self.register_buffer(f"fixed_{place}", argument.detach())
+
+    def forward(self, *given: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        arguments = [getattr(self, f"fixed_{place}", argument) for place, argument in enumerate(self.arguments)]
+        for place, one in zip(self.places, given):
+            arguments[place] = one
+        results = self.graph(*arguments)
+        return tuple(one for one in results if isinstance(one, torch.Tensor))
+
+
+def is_weight(example: Any) -> bool:
+    """Whether an argument of a graph is a parameter or buffer of a module."""
+    return isinstance(example, torch.nn.Parameter) or getattr(example, "_dynamo_static_input_type", None) is not None
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """A number that changes when the tensor is written to."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
+class CompiledGraph:
+    """What torch.compile calls instead of a graph."""
+
+    def __init__(self, graph: torch.fx.GraphModule, examples: Sequence[Any], options: dict[str, Any]) -> None:
+        self.graph = graph
+        self.options = options
+        self.weights = [place for place, one in enumerate(examples) if is_weight(one)]
+        self.rest = [place for place in range(len(examples)) if place not in set(self.weights)]
+        self.sessions: dict[Any, tuple[Session, list[int]]] = {}
+        self.fixed: list[torch.Tensor] = []
+        self.versions: list[int] = []
+        self.trouble: str | None = None
+        self.guard = threading.Lock()
+        [output] = [node for node in graph.graph.nodes if node.op == "output"]
+        self.has_output = [one is not None for one in output.args[0]]
+        if not all(one is None or isinstance(one, torch.fx.Node) for one in output.args[0]):
+            self.give_up("an output is no tensor")
+
+    def give_up(self, reason: str) -> None:
+        self.trouble = reason
+        warnings.warn(f"taso: a graph is run by PyTorch: {reason}", stacklevel=2)
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.trouble is not None:
+            return self.graph(*arguments)
+        if torch.is_grad_enabled() and any(isinstance(one, torch.Tensor) and one.requires_grad for one in arguments):
+            self.give_up("gradients are needed; call it in torch.no_grad() or torch.inference_mode()")
+            return self.graph(*arguments)
+        try:
+            session, places = self.session_for(arguments)
+            found = session.run([arguments[place] for place in places])
+        except Exception as error:  # whatever it is, PyTorch can run the graph
+            self.give_up(f"{type(error).__name__}: {first_line(error)}")
+            return self.graph(*arguments)
+        tensors = iter(found.values())
+        return tuple(next(tensors) if has_output else None for has_output in self.has_output)
+
+    def session_for(self, arguments: Sequence[Any]) -> tuple[Session, list[int]]:
+        """The session for arguments of these shapes, and the places of its inputs among them."""
+        key = tuple((tuple(one.shape), one.dtype, one.device) if isinstance(one, torch.Tensor) else one
+                    for one in map(arguments.__getitem__, self.rest))
+        weights = [arguments[place] for place in self.weights]
+        with self.guard:
+            versions = list(map(version_of, weights))
+            if versions != self.versions or any(one is not kept for one, kept in zip(weights, self.fixed)):
+                self.sessions.clear()
+                self.fixed, self.versions = weights, versions
+            if key not in self.sessions:
+                while len(self.sessions) >= MOST_SESSIONS:
+                    self.sessions.pop(next(iter(self.sessions)))
+                self.sessions[key] = self.make_session(arguments)
+            return self.sessions[key]
+
+    def make_session(self, arguments: Sequence[Any]) -> tuple[Session, list[int]]:
+        places = [place for place in self.rest if isinstance(arguments[place], torch.Tensor)]
+        given = tuple(arguments[place].detach() for place in places)
+        devices = {one.device for one in arguments if isinstance(one, torch.Tensor)}
+        if len(devices) != 1:
+            raise CannotRun("its tensors are on several devices" if devices else "it has no tensors")
+        [device] = devices
+        if device.type not in ("cpu", "cuda"):
+            raise CannotRun(f"its tensors are on {device}")
+        with torch.no_grad():
+            program = torch.export.export(Frozen(self.graph, [plain(one) for one in arguments], places), given)
+            # Only without operators that write in place does the signature say which inputs change.
+            program = program.run_decompositions({})
+            signature = program.graph_signature
+            if signature.user_inputs_to_mutate or signature.buffers_to_mutate:
+                raise CannotRun("it changes its inputs")
+            with quiet():
+                exported = torch.onnx.export(program, dynamo=True, verbose=False)
+        chosen = {"device": "cpu" if device.type == "cpu" else f"cuda:{device.index or 0}", **self.options}
+        session = Session(exported.model_proto, **chosen)
+        # The exporter drops inputs that are not used.
+        by_name = dict(zip(signature.user_inputs, places))
+        if len(session.outputs) != sum(self.has_output):
+            raise CannotRun("the exported model has other outputs")
+        return session, [by_name[value.name] for value in session.inputs]
+
+
+def plain(argument: Any) -> Any:
+    """A size that the graph takes as an argument is a number here."""
+    return int(argument) if isinstance(argument, torch.SymInt) else argument
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [""])[0]
+
+
+@contextlib.contextmanager
+def quiet() -> Any:
+    """The exporter prints and logs much."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def taso(graph: torch.fx.GraphModule, examples: Sequence[Any], *, options: dict[str, Any] | None = None,
+         **_: Any) -> Callable[..., Any]:
+    """The backend."""
+    return torch.compiler.disable(CompiledGraph(graph, examples, options or {}))
