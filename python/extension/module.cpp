@@ -277,6 +277,10 @@ class Session {
     return taso_session_report(session_.get());
   }
 
+  void save_engine(const std::string& path) {
+    const nb::gil_scoped_release no_gil;
+    require(taso_session_save_engine(session_.get(), path.c_str()));
+  }
   void warm_up(const std::vector<std::vector<std::int64_t>>& shapes) {
     const auto inputs = shaped(shapes);
     const nb::gil_scoped_release no_gil;
@@ -382,6 +386,7 @@ NB_MODULE(_taso, module) {
       .def("is_on_device", &Session::is_on_device)
       .def("device", &Session::device)
       .def("report", &Session::report)
+      .def("save_engine", &Session::save_engine, nb::arg("path"))
       .def("warm_up", &Session::warm_up, nb::arg("shapes"))
       .def("infer", &Session::infer, nb::arg("shapes"))
       .def("run", &Session::run, nb::arg("inputs"), nb::arg("outputs"), nb::arg("stream"));

@@ -1,5 +1,4 @@
-"""Finds the libraries of CUDA: those of PyPI's packages (nvidia-cudnn-cu13 and the like), as PyTorch does, or those of a
-toolkit."""
+"""Finds the libraries of CUDA: those of PyPI's packages (nvidia-cudnn-cu13 and the like), or those of a toolkit."""
 
 from __future__ import annotations
 

@@ -53,26 +53,28 @@ class Session:
     session = taso.Session("model.onnx")
     scores = session(image=picture)["scores"]
 
-    model        a path, bytes, or an onnx.ModelProto
+    model        a path of a model or an engine file, bytes, or an onnx.ModelProto
     device       "auto" (a GPU if there is one that can run the model), "cpu", "cuda", "cuda:1"
-    precision    how a GPU computes float32: "float32", "tf32", "float16", "bfloat16"
+    precision    how a GPU computes float32: "float32", "tf32", "float16", "bfloat16"; None: "float32", or what the
+                 engine file says
     optimize     the seconds that a search for a faster model may take while the model is loaded
     threads      on the host; 0: all processors
     measure      measure kernels that have no recorded price while the model is loaded
     log          a function of a level (0 warning, 1 information, 2 detail) and a text; None: Python's logger "taso";
                  False: nobody
     folder       where a model that is given as bytes has its external weights
-    options      others of the library: prices, streams, plans, memory (see taso.h)
+    options      others of the library: prices, streams, trust, plans, memory (see taso.h)
 
     Several threads may call one session. The GIL is free while it loads and runs. Ctrl-C ends a search at once.
     """
 
-    def __init__(self, model: Any, *, device: str = "auto", precision: str = "float32", optimize: float = 0,
+    def __init__(self, model: Any, *, device: str = "auto", precision: str | None = None, optimize: float = 0,
                  threads: int = 0, measure: bool = False, log: Callable[[int, str], None] | bool | None = None,
                  folder: str | os.PathLike | None = None, **options: Any) -> None:
         chosen = {"device": device, "precision": precision, "optimize": optimize, "threads": threads,
                   "measure": measure, **options}
-        texts = [(name, str(int(value)) if isinstance(value, bool) else str(value)) for name, value in chosen.items()]
+        texts = [(name, str(int(value)) if isinstance(value, bool) else str(value)) for name, value in chosen.items()
+                 if value is not None]
         if log is None or log is True:
             log = to_logger
         if device != "cpu":
@@ -107,6 +109,11 @@ class Session:
     def report(self) -> dict[str, Any]:
         """Everything about the session: device, operators, plans."""
         return json.loads(self._session.report())
+
+    def save_engine(self, path: str | os.PathLike) -> None:
+        """Writes an engine file: the model, and everything that was found out about running it here, for the shapes
+        that it has run or was warmed up with. A session of it loads quickly."""
+        self._session.save_engine(os.fsdecode(path))
 
     def warm_up(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> None:
         """Makes the plan for inputs of these shapes now, instead of in the first run."""

@@ -258,3 +258,19 @@ def test_it_optimises_while_it_loads(taso, convnet):
     wanted = expected(convnet, {"image": PICTURE})["classes"]
     np.testing.assert_allclose(session(PICTURE)["classes"], wanted, rtol=1e-3, atol=1e-4)
     assert any("search" in line for line in lines)
+
+
+def test_an_engine_file_is_saved_and_loaded(taso, convnet, tmp_path):
+    session = taso.Session(convnet)
+    session.save_engine(tmp_path / "model.taso")
+    loaded = taso.Session(tmp_path / "model.taso")
+    assert loaded.inputs == session.inputs and (loaded(PICTURE)["classes"] == session(PICTURE)["classes"]).all()
+    with pytest.raises(taso.UnavailableError):
+        session.save_engine(tmp_path / "no folder" / "model.taso")
+
+
+def test_the_execution_provider_is_named_or_missed(taso):
+    try:
+        assert taso.ep_library_path().endswith("libtaso_onnxruntime.so")
+    except taso.UnavailableError as error:
+        assert "execution provider" in str(error)
