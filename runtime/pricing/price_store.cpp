@@ -76,6 +76,15 @@ PriceStore::PriceStore(std::optional<fs::path> file, bool with_shipped, bool wit
   }
 }
 
+std::string PriceStore::adopt(const std::string& machine, const std::string& gpu) {
+  for (const std::string& other : all_->machines()) {
+    if (!other.starts_with(gpu + ", ")) continue;
+    for (const std::string& call : all_->calls(other)) all_->set(machine, call, *all_->find(other, call));
+    return other;
+  }
+  return "";
+}
+
 void PriceStore::add(const std::string& machine, const std::string& call, cost::RecordedPrice price) {
   all_->set(machine, call, price);
   news_.set(machine, call, std::move(price));

@@ -60,6 +60,8 @@ Pricing::Pricing(const PricingOptions& options, std::shared_ptr<gpu::Accelerator
       bytes_(std::make_unique<cost::BytesWritten>()),
       launches_(std::make_unique<cost::LaunchCount>()) {
   if (options.given != nullptr) store_.use(*options.given);
+  if (gpu_ && options.with_other_versions && store_.all().size(machine_) == 0)
+    other_versions_ = store_.adopt(machine_, gpu_->device());
   times_ = std::make_unique<cost::RecordedPrices>(store_.shared(), machine_, options.precision);
 }
 

@@ -37,6 +37,8 @@ struct PricingOptions {
   bool with_own = false;
   unsigned threads = 1;                        ///< that price both layouts of a graph; prices do not depend on it
   const cost::PriceDatabase* given = nullptr;  ///< counts before all others
+  /// If there are none for this machine, use those of the same GPU with other versions of its libraries.
+  bool with_other_versions = false;
 };
 
 /// A call that was never measured, or not in all surroundings, and the predicted time of all such kernels of a graph.
@@ -78,6 +80,8 @@ class Pricing {
   bool is_measured() const { return gpu_ || (!machine_.empty() && !known_); }
   /// Describes where the prices come from, for people.
   std::string source() const;
+  /// The machine with other versions of the libraries whose prices are used; empty if there is none.
+  const std::string& other_versions() const { return other_versions_; }
   /// Adds the unmeasured kernels of a graph in its faster predicted layout. Returns the predicted time of all its
   /// kernels.
   cost::Cost find_missing(const Graph& graph, const cost::DimensionSizes& sizes, MissingCalls& missing) const;
@@ -113,6 +117,7 @@ class Pricing {
   PriceStore store_;
   std::shared_ptr<gpu::Accelerator> gpu_;
   std::string machine_;
+  std::string other_versions_;
   std::uint32_t lanes_;
   unsigned threads_;
   std::unique_ptr<cost::RecordedPrices> times_;

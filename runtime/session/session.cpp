@@ -131,7 +131,11 @@ void Session::open_gpu(Engine* engine) {
     priced.given = &engine->prices;
     if (options_.has_trust) gpu->know(std::move(engine->kernels));
   }
+  priced.with_other_versions = true;
   pricing_ = std::make_unique<pricing::Pricing>(priced, std::move(gpu), std::make_unique<SessionWatcher>(options_));
+  if (const std::string& other = pricing_->other_versions(); !other.empty())
+    options_.say(LogLevel::info,
+                 fmt::format("using the prices of {}; this machine has {}", other, pricing_->gpu()->versions()));
   const auto is_sized = [](const Port& port) { return port.type.shape && static_extents(*port.type.shape); };
   if (!std::all_of(inputs_.begin(), inputs_.end(), is_sized)) return;  // planned when sizes are known
   try {

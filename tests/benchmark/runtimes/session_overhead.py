@@ -13,6 +13,7 @@ import warnings
 import torch
 
 import taso
+from taso.torch_backend import taso as backend
 
 
 def timed(work, runs=200, rounds=5):
@@ -20,6 +21,7 @@ def timed(work, runs=200, rounds=5):
     for _ in range(5):
         work()
     torch.cuda.synchronize()
+    stream = torch.cuda.current_stream()
     queued, single = [], []
     for _ in range(rounds):
         begin = time.perf_counter()
@@ -30,7 +32,7 @@ def timed(work, runs=200, rounds=5):
         for _ in range(runs // 4):
             begin = time.perf_counter()
             work()
-            torch.cuda.synchronize()
+            stream.synchronize()
             single.append(time.perf_counter() - begin)
     return statistics.median(queued) * 1e6, statistics.median(single) * 1e6
 
@@ -89,7 +91,7 @@ def by_compiler(name, model, inputs):
     with torch.inference_mode():
         expected = model(*inputs)
         ways = {"eager": lambda: model, "inductor, reduce-overhead": lambda: torch.compile(model, mode="reduce-overhead"),
-                "taso": lambda: torch.compile(model, backend="taso", options={"precision": "tf32"})}
+                "taso": lambda: torch.compile(model, backend=backend, options={"precision": "tf32"})}
         ready = {}
         for way, make in ways.items():
             torch._dynamo.reset()
