@@ -91,8 +91,8 @@ function(taso_add_messages name proto)
 endfunction()
 
 # taso_add_programs(FOLDER LIBRARY [EXCLUDE name…])
-# Each FOLDER/<name>_main.cpp becomes the program taso-<name>, with FOLDER/console/before_main.cpp. It is linked with our
-# LIBRARY, and with our library <name> if that exists.
+# Each FOLDER/<name>_main.cpp becomes the program taso-<name>, with FOLDER/console/before_main.cpp. It is linked with
+# our LIBRARY, and with our library <name> if that exists.
 function(taso_add_programs folder library)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "EXCLUDE")
   file(GLOB mains CONFIGURE_DEPENDS ${folder}/*_main.cpp)

@@ -61,8 +61,8 @@ void use_prover(Prover prover);
 /// Of Z3.
 std::string prover_version();
 
-/// Proves the rules that are not known to be proved; with `anew`, all rules. Without a prover, each file with such rules
-/// is a failure.
+/// Proves the rules that are not known to be proved; with `anew`, all rules. Without a prover, each file with such
+/// rules is a failure.
 SearchRules prove(const RuleSet& set, unsigned jobs, Console& console, bool anew = false);
 
 }  // namespace taso::cli

@@ -34,7 +34,6 @@ int main(int argc, char** argv) try {
   const auto best = std::max_element(scores.begin(), scores.end());
   std::printf("class %td of %zu, score %.4f, on %s\n", best - scores.begin(), scores.size(), static_cast<double>(*best),
               session.device().c_str());
-  return 0;
 } catch (const std::exception& error) {
   std::cerr << "classify: " << error.what() << '\n';
   return 1;

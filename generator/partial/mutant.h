@@ -48,8 +48,8 @@ struct Mutant {
 };
 
 /// The programs that are right on at least this share of the output, for a lift; of those that do the same work, the
-/// one that is right most often and is written with the fewest operators. `lift` has one changed axis. With `drops`, the
-/// inner operator has fewer axes.
+/// one that is right most often and is written with the fewest operators. `lift` has one changed axis. With `drops`,
+/// the inner operator has fewer axes.
 std::vector<Mutant> mutants_of(const Source& source, const Lift& lift, bool drops, double least_share,
                                MutantCounts& counts, const std::stop_token& stop = {});
 

@@ -17,8 +17,7 @@ std::optional<std::filesystem::path> find_data_file(const std::filesystem::path&
   if (!program.empty()) folders.push_back(program.parent_path() / "share" / "taso");
   // A library lies in a package of its own, in lib/, or one folder deeper.
   std::filesystem::path code = code_folder();
-  for (int up = 0; up < 3 && !code.empty(); ++up, code = code.parent_path())
-    folders.push_back(code / "share" / "taso");
+  for (int up = 0; up < 3 && !code.empty(); ++up, code = code.parent_path()) folders.push_back(code / "share" / "taso");
   folders.emplace_back(TASO_DATA_FOLDER);
   for (const auto& folder : folders) {
     std::error_code error;

@@ -1,5 +1,6 @@
-// The extension module taso._taso: sessions of libtaso for the Python code of the package. It uses only the C interface,
-// so that it works with newer libraries. Names, types and devices are checked in Python (python/taso/session.py).
+// The extension module taso._taso: sessions of libtaso for the Python code of the package. It uses only the C
+// interface, so that it works with newer libraries. Names, types and devices are checked in Python
+// (python/taso/session.py).
 #include <atomic>
 #include <chrono>
 #include <condition_variable>

@@ -1,5 +1,5 @@
-// EPContext models: models in which ONNX Runtime keeps what a provider has prepared. Here that is an engine file for each
-// fused node, inside the model or beside it.
+// EPContext models: models in which ONNX Runtime keeps what a provider has prepared. Here that is an engine file for
+// each fused node, inside the model or beside it.
 #pragma once
 
 #include <filesystem>

@@ -30,8 +30,8 @@ class PriceStore {
   void add(const cost::PriceDatabase& prices);
   /// Adds prices that are not kept.
   void use(const cost::PriceDatabase& prices) { all_->merge(prices); }
-  /// Uses the prices of another machine with this GPU for `machine`, without keeping them. Returns that machine; empty if
-  /// there is none.
+  /// Uses the prices of another machine with this GPU for `machine`, without keeping them. Returns that machine; empty
+  /// if there is none.
   std::string adopt(const std::string& machine, const std::string& gpu);
   bool has_news() const { return has_news_; }
   /// Merges the new prices into the file as it is now. Throws EnvironmentError.

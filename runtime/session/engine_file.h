@@ -1,10 +1,10 @@
 // Engine files: a model with everything that was found out about running it on one machine. Loading one skips the
 // search, the measuring and the compiling.
 //
-// Format 1: the eight bytes "TASOENG1", the size of the contents as a 64-bit little-endian number, the contents as JSON,
-// and the parts one after the other, each with its size and checksum in the contents: the model (ONNX), the prices of the
-// machine with the variants chosen (cost/pricing/price_database.h), and the compiled kernels. The plan itself is not
-// stored: it follows from the model and the prices, so that a file cannot contain a plan that is wrong.
+// Format 1: the eight bytes "TASOENG1", the size of the contents as a 64-bit little-endian number, the contents as
+// JSON, and the parts one after the other, each with its size and checksum in the contents: the model (ONNX), the
+// prices of the machine with the variants chosen (cost/pricing/price_database.h), and the compiled kernels. The plan
+// itself is not stored: it follows from the model and the prices, so that a file cannot contain a plan that is wrong.
 //
 // Policy: a library reads the formats up to its own, and refuses newer ones. If GPU, driver or libraries differ from
 // those of the file, the kernels are chosen and compiled anew, and the log says so.

@@ -4,8 +4,8 @@ python3 tests/build/layering.py [FOLDER]
 
 ops < {rules, cost} < runtime/host < onnx < {verifier, search} < cli < {runtime/api, examples}: a file includes only its
 own folder and those below it. The generator sees ops, rules and cost, and so does the search; only runtime/session, cli
-and runtime/api see runtime/gpu. Heavy libraries stay in their folders, and a file that uses fixed-width integers reaches <cstdint> through its own includes
-(the headers of g++ 13 and later no longer include it).
+and runtime/api see runtime/gpu. Heavy libraries stay in their folders, and a file that uses fixed-width integers
+reaches <cstdint> through its own includes (the headers of g++ 13 and later no longer include it).
 """
 
 import pathlib

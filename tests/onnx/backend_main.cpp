@@ -1,6 +1,6 @@
 // Runs ONNX's backend tests (folders with model.onnx and test_data_set_*) through import, export, clean-ups and the
-// interpreter, and through a session: onnx_backend [--list] [--at-least N] [--device cpu] FOLDER… Prints how many ran, and
-// why the others did not. Exit 1 if one gives a wrong result, or fewer than N ran.
+// interpreter, and through a session: onnx_backend [--list] [--at-least N] [--device cpu] FOLDER… Prints how many ran,
+// and why the others did not. Exit 1 if one gives a wrong result, or fewer than N ran.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>

@@ -114,8 +114,8 @@ TASO_API const char* taso_device_text(void);
 /* Options
  *
  * device      "auto" (a GPU if there is one that can run the model; default), "cpu", "cuda", "cuda:1"
- * precision   "float32" (default: what the model says, or the engine file), "tf32", "float16", "bfloat16": how a GPU computes float32. Inputs
- *             and outputs keep the types of the model.
+ * precision   "float32" (default: what the model says, or the engine file), "tf32", "float16", "bfloat16": how a GPU
+ *             computes float32. Inputs and outputs keep the types of the model.
  * optimize    "0" (default), or the seconds that a search for a faster model may take, while it is loaded
  * measure     "1": measure kernels that have no recorded price while the model is loaded. Default "0".
  * prices      a file of measured prices, instead of the user's own
@@ -140,9 +140,9 @@ TASO_API taso_status taso_session_load(const char* path, const taso_options* opt
  * none. */
 TASO_API taso_status taso_session_load_bytes(const void* bytes, size_t size, const char* folder,
                                              const taso_options* options, taso_session** session);
-/* Writes an engine file: the model with its weights, and everything that was found out about running it on this machine,
- * for the shapes that it has run or was warmed up with. Loading it skips searching, measuring and compiling. All or
- * nothing is written. */
+/* Writes an engine file: the model with its weights, and everything that was found out about running it on this
+ * machine, for the shapes that it has run or was warmed up with. Loading it skips searching, measuring and compiling.
+ * All or nothing is written. */
 TASO_API taso_status taso_session_save_engine(taso_session* session, const char* path);
 /* Waits for runs that have not ended. */
 TASO_API void taso_session_destroy(taso_session* session);
@@ -164,14 +164,14 @@ TASO_API taso_status taso_session_infer(const taso_session* session, const taso_
 /* Makes the plan for inputs of these shapes now, instead of in the first run; only the shapes of inputs count. */
 TASO_API taso_status taso_session_warm_up(taso_session* session, const taso_tensor* inputs, size_t input_count);
 
-/* Runs the model. Inputs and outputs are in the order of the model. Type, rank and shape of outputs are filled in; their
- * memory is `data` with `capacity` bytes. An output whose `data` is null gets memory of the host, which
+/* Runs the model. Inputs and outputs are in the order of the model. Type, rank and shape of outputs are filled in;
+ * their memory is `data` with `capacity` bytes. An output whose `data` is null gets memory of the host, which
  * taso_tensor_free frees. Inputs are not changed, but an output may lie in the memory of an input.
  *
- * `stream` is a cudaStream_t of the caller; null is the default stream. The run is ordered after the work that is queued
- * there. If all tensors are on the device, and all operators too, the call returns before the run has ended; else it
- * returns when the outputs are there. Tensors on the host may be mixed with others; pointers to device memory are used
- * without copies from their second use on. On the host, `stream` is ignored. */
+ * `stream` is a cudaStream_t of the caller; null is the default stream. The run is ordered after the work that is
+ * queued there. If all tensors are on the device, and all operators too, the call returns before the run has ended;
+ * else it returns when the outputs are there. Tensors on the host may be mixed with others; pointers to device memory
+ * are used without copies from their second use on. On the host, `stream` is ignored. */
 TASO_API taso_status taso_session_run(taso_session* session, const taso_tensor* inputs, size_t input_count,
                                       taso_tensor* outputs, size_t output_count, void* stream);
 /* Frees memory that taso_session_run allocated, and clears the pointer. */
