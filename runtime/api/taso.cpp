@@ -279,8 +279,8 @@ taso_status taso_session_load(const char* path, const taso_options* options, tas
     required(session, "the place for the session") = nullptr;
     const std::filesystem::path file = &required(path, "the path");
     const std::string name = file.string();
-    const taso::onnx::MappedFile mapped(file);
     try {
+      const taso::onnx::MappedFile mapped(file);
       *session = loaded(mapped.bytes(), name, file.parent_path(), options).release();
     } catch (const taso::InputError& error) {
       if (std::string_view(error.what()).starts_with(name)) throw;
