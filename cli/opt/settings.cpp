@@ -70,7 +70,7 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
        "Rules to use in addition to the others; they are proved first; may be repeated", "FILE");
   many("--disable-rule", raw.disabled_rules, "Leave a rule out; may be repeated", "NAME");
   app.add_flag("--no-partial", raw.no_partial,
-               "Leave out the rules whose programs are right on most of an output, with the rest corrected");
+               "Leave out the rules that taso-gen --partial found (rules/partial.rules)");
   for (const char* flag : {"--rules", "--extra-rules", "--disable-rule", "--no-partial"})
     app.get_option(flag)->group(searching);
   one("--float", raw.float_mode,

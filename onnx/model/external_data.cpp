@@ -71,6 +71,7 @@ OpenFile open_inside(const proto::TensorProto& tensor, const std::filesystem::pa
                      const std::string& location) {
   const std::filesystem::path given(location);
   const std::string shown = in_quotes(location);
+  if (folder == no_folder) refuse(tensor, fmt::format("file {}: the model has no folder of its own", shown));
   if (given.is_absolute()) refuse(tensor, fmt::format("location {} is absolute", shown));
   const std::filesystem::path normal = given.lexically_normal();
   if (normal.empty() || *normal.begin() == "..")

@@ -25,6 +25,9 @@ class OpenFile {
 
 bool is_external(const proto::TensorProto& tensor);
 
+/// The folder of a model that has none: its external weights are refused.
+inline const std::filesystem::path no_folder = "/dev/null";
+
 /// The location of an external tensor's bytes.
 struct ExternalRegion {
   std::uint64_t device = 0;  ///< with `file`, identifies the file under any name

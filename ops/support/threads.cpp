@@ -87,7 +87,8 @@ class Helper {
 class Team {
  public:
   static Team& instance() {
-    static Team team;
+    // Never destroyed: a forked child has none of the threads, and would wait for them at its end.
+    static Team& team = *new Team;
     return team;
   }
   void run(unsigned threads, Job& job) {

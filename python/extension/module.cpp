@@ -356,6 +356,7 @@ PyType_Slot session_slots[] = {
 }  // namespace
 
 NB_MODULE(_taso, module) {
+  nb::set_leak_warnings(false);  // sessions that live until the interpreter ends are no error
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);

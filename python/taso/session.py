@@ -113,7 +113,10 @@ class Session:
     def save_engine(self, path: str | os.PathLike) -> None:
         """Writes an engine file: the model, and everything that was found out about running it here, for the shapes
         that it has run or was warmed up with. A session of it loads quickly."""
-        self._session.save_engine(os.fsdecode(path))
+        name = os.fsdecode(path)
+        if "\0" in name:
+            raise ArgumentError("a path has no zero byte")
+        self._session.save_engine(name)
 
     def warm_up(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> None:
         """Makes the plan for inputs of these shapes now, instead of in the first run."""
@@ -199,7 +202,7 @@ class Session:
             return given if given.flags.c_contiguous else np.ascontiguousarray(given)  # the usual case, quickly
         if arrays.is_tensor(given):
             self._check_device(value, given.device.index if given.is_cuda else None)
-            given = given.detach()
+            given = given.detach().resolve_neg()
             if not given.is_contiguous():
                 given = given.contiguous()
             kept.append(given)

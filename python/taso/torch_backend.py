@@ -126,6 +126,7 @@ class CompiledGraph:
             signature = program.graph_signature
             if signature.user_inputs_to_mutate or signature.buffers_to_mutate:
                 raise CannotRun("it changes its inputs")
+            check_results(self.graph(*arguments), arguments)
             with quiet():
                 exported = torch.onnx.export(program, dynamo=True, verbose=False)
         chosen = {"device": "cpu" if device.type == "cpu" else f"cuda:{device.index or 0}", **self.options}
@@ -135,6 +136,19 @@ class CompiledGraph:
         if len(session.outputs) != sum(self.has_output):
             raise CannotRun("the exported model has other outputs")
         return session, [by_name[value.name] for value in session.inputs]
+
+
+def check_results(results: Sequence[Any], arguments: Sequence[Any]) -> None:
+    """Sessions write each result into memory of its own. What shares memory is left to PyTorch."""
+    seen = {one.untyped_storage().data_ptr() for one in arguments if isinstance(one, torch.Tensor)}
+    for one in results:
+        if not isinstance(one, torch.Tensor):
+            continue
+        if one.numel() > 0 and one.untyped_storage().data_ptr() in seen:
+            raise CannotRun("an output shares memory with an input or another output")
+        if not one.is_contiguous():
+            raise CannotRun("an output is not contiguous")
+        seen.add(one.untyped_storage().data_ptr())
 
 
 def plain(argument: Any) -> Any:

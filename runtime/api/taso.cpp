@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "cli/console/version.h"
+#include "onnx/model/external_data.h"
 #include "onnx/model/mapped_file.h"
 #include "ops/core/error.h"
 #include "ops/text/characters.h"
@@ -135,9 +136,13 @@ bool is_on_device(const taso_tensor& tensor) {
   return tensor.place == TASO_DEVICE;
 }
 
+void need_rank(std::size_t rank) {
+  if (rank > TASO_MAX_RANK)
+    throw taso::InputError(fmt::format("a result has {} axes, more than this interface allows", rank));
+}
+
 void set_shape(taso_tensor& tensor, const taso::Extents& extents) {
-  if (extents.size() > TASO_MAX_RANK)
-    throw taso::InputError(fmt::format("a result has {} axes, more than this interface allows", extents.size()));
+  need_rank(extents.size());
   tensor.rank = static_cast<std::int32_t>(extents.size());
   std::copy(extents.begin(), extents.end(), tensor.shape);
 }
@@ -158,6 +163,8 @@ void need_count(const char* what, std::size_t expected, std::size_t given) {
 std::unique_ptr<taso_session> loaded(std::string_view bytes, const std::string& name,
                                      const std::filesystem::path& folder, const taso_options* options) {
   taso::runtime::SessionOptions chosen = options == nullptr ? taso::runtime::SessionOptions() : options->options;
+  if (taso::runtime::is_engine(bytes) && chosen.search_seconds > 0)
+    chosen.say(LogLevel::warning, "an engine file is run as it is: nothing is searched");
   if (taso::runtime::is_engine(bytes))
     return std::make_unique<taso_session>(taso::runtime::parse_engine(bytes, name), std::move(chosen));
   taso::onnx::Model model = taso::onnx::Model::parse(bytes, folder);
@@ -277,7 +284,8 @@ taso_status taso_options_set_allocator(taso_options* options, taso_allocate_func
 taso_status taso_session_load(const char* path, const taso_options* options, taso_session** session) {
   return guarded(TASO_BAD_MODEL, [&] {
     required(session, "the place for the session") = nullptr;
-    const std::filesystem::path file = &required(path, "the path");
+    std::filesystem::path file = &required(path, "the path");
+    if (file == "-") file = "./-";  // the standard input belongs to the program
     const std::string name = file.string();
     try {
       const taso::onnx::MappedFile mapped(file);
@@ -294,9 +302,8 @@ taso_status taso_session_load_bytes(const void* bytes, size_t size, const char* 
   return guarded(TASO_BAD_MODEL, [&] {
     required(session, "the place for the session") = nullptr;
     if (bytes == nullptr) throw BadArgument("the model is null");
-    *session =
-        loaded({static_cast<const char*>(bytes), size}, "the model in memory", folder == nullptr ? "" : folder, options)
-            .release();
+    const std::filesystem::path place = folder == nullptr ? taso::onnx::no_folder : std::filesystem::path(folder);
+    *session = loaded({static_cast<const char*>(bytes), size}, "the model in memory", place, options).release();
   });
 }
 
@@ -383,6 +390,7 @@ taso_status taso_session_run(taso_session* session, const taso_tensor* inputs, s
       taken[i].is_on_device = is_on_device(outputs[i]);
     }
     loaded.run(given, taken, stream);
+    for (const RunTensor& output : taken) need_rank(output.extents.size());
     // Memory for all results first: if there is none, nothing is lost.
     std::vector<std::unique_ptr<char[]>> made(output_count);
     for (std::size_t i = 0; i < output_count; ++i)

@@ -46,7 +46,8 @@ Engine parse_engine(std::string_view bytes, const std::string& name) {
     throw InputError(fmt::format("{}: the engine file is damaged: {}", name, why));
   };
   if (bytes.size() < header) refuse("it is too short");
-  if (bytes[family.size()] != format)
+  if (bytes[family.size()] < format) refuse("its format is unknown");
+  if (bytes[family.size()] > format)
     throw InputError(fmt::format("{}: an engine file of another format, written by a newer taso", name));
   std::uint64_t size = 0;
   std::memcpy(&size, bytes.data() + family.size() + 1, sizeof size);

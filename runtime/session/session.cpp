@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "onnx/cleanup/cleanup.h"
+#include "onnx/model/external_data.h"
 #include "onnx/model/proto.h"
 #include "ops/core/error.h"
 #include "ops/text/characters.h"
@@ -36,7 +37,11 @@ class SessionWatcher : public pricing::Watcher {
 };
 
 std::size_t bytes_of(ElementType element, const Extents& extents) {
-  return static_cast<std::size_t>(count(extents)) * size_of(element);
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(element));
+  for (const std::int64_t extent : extents)
+    if (__builtin_mul_overflow(bytes, extent, &bytes))
+      throw InputError(fmt::format("a tensor of the shape [{}] is too large", fmt::join(extents, ", ")));
+  return static_cast<std::size_t>(bytes);
 }
 
 /// The tensor as an array, without a copy if it is aligned.
@@ -81,7 +86,7 @@ Session::Session(onnx::Model model, SessionOptions options)
 }
 
 Session::Session(Engine engine, SessionOptions options)
-    : options_(std::move(options)), model_(onnx::Model::parse(engine.model, {})), process_(::getpid()) {
+    : options_(std::move(options)), model_(onnx::Model::parse(engine.model, onnx::no_folder)), process_(::getpid()) {
   const auto start = Clock::now();
   if (!options_.precision) options_.precision = engine.precision;
   engine.model = {};

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -172,6 +173,12 @@ TEST_CASE("options are checked") {
 TEST_CASE("files that are no models give an error") {
   const TemporaryFolder folder;
   CHECK(refusal([&] { Session(folder / "nothing.onnx", on_cpu()); }).first == TASO_BAD_MODEL);
+  CHECK_THAT(refusal([&] { Session(folder / "nothing.onnx", on_cpu()); }).second, Catch::Contains("nothing.onnx"));
+  CHECK(refusal([&] { Session("-", on_cpu()); }).first == TASO_BAD_MODEL);  // not the standard input
+  proto::ModelProto apart = small_model();
+  apart.mutable_graph()->clear_initializer();
+  add_external(*apart.mutable_graph(), "w", {2}, "w.bin");
+  CHECK_THAT(refusal([&] { load(apart); }).second, Catch::Contains("no folder"));
   const std::string whole = read_file(example("small_convnet.onnx"));
   Random random(3);
   for (int i = 0; i < 300; ++i) {
@@ -288,13 +295,14 @@ TEST_CASE("a child process runs and loads sessions") {
   REQUIRE(works(session));
   const pid_t child = ::fork();
   if (child == 0) {
+    ::alarm(60);  // an end that waits for threads of the parent
     bool good = false;
     try {
       Session another = load(any_product());
       good = works(session) && works(another);
     } catch (...) {
     }
-    ::_exit(good ? 0 : 1);
+    std::exit(good ? 0 : 1);
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);

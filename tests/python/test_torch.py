@@ -169,6 +169,26 @@ def test_what_cannot_be_done_is_left_to_pytorch_and_named(taso):
 
 @pytest.mark.full
 @needs_torch
+@pytest.mark.parametrize(
+    "function", [lambda a: a.view(-1), lambda a: (a + 1).t(), lambda a: (lambda b: (b, b[0]))(a * 2)])
+def test_results_that_share_memory_are_left_to_pytorch(taso, function):
+    torch._dynamo.reset()
+    backend = pytest.importorskip("taso.torch_backend").taso
+    tensor = torch.ones(2, 3)
+    with torch.no_grad(), pytest.warns(UserWarning, match="shares memory|not contiguous"):
+        found = torch.compile(function, backend=backend)(tensor)
+        expected = function(tensor)
+    for one, other in zip(torch.utils._pytree.tree_leaves(found), torch.utils._pytree.tree_leaves(expected)):
+        assert one.stride() == other.stride() and torch.equal(one, other)
+    if isinstance(found, torch.Tensor):
+        found.fill_(5)
+        expected_tensor = torch.ones(2, 3)
+        function(expected_tensor).fill_(5)
+        assert torch.equal(tensor, expected_tensor)
+
+
+@pytest.mark.full
+@needs_torch
 def test_it_works_beside_pytorch_and_numpy(taso, source_folder):
     """One process, with all libraries at work."""
     session = taso.Session(source_folder / "examples/small_convnet.onnx")

@@ -94,7 +94,8 @@ typedef struct taso_session taso_session;
 
 /* Called from the thread that loads or runs. */
 typedef void (*taso_log_function)(void* user, int32_t level, const char* text);
-/* Returns 1 to cancel what the library is doing; it then ends soon with TASO_CANCELLED. */
+/* Returns 1 to cancel a search, the measuring of kernels, or the planning for a GPU; it then ends soon with
+ * TASO_CANCELLED. Runs, and loading for the host, are not cancelled. */
 typedef int32_t (*taso_cancel_function)(void* user);
 /* Returns device memory, aligned to 256 bytes, or null. */
 typedef void* (*taso_allocate_function)(void* user, size_t bytes);
@@ -134,7 +135,8 @@ TASO_API taso_status taso_options_set_cancel(taso_options* options, taso_cancel_
 TASO_API taso_status taso_options_set_allocator(taso_options* options, taso_allocate_function allocate,
                                                 taso_free_function free, void* user);
 
-/* Loads an ONNX model or an engine file and plans it. `options` may be null, and may be destroyed afterwards. */
+/* Loads an ONNX model or an engine file and plans it. `options` may be null, and may be destroyed afterwards. External
+ * weights are read when they are needed: their files must stay as they are while the session exists. */
 TASO_API taso_status taso_session_load(const char* path, const taso_options* options, taso_session** session);
 /* The same from memory, which may be freed afterwards. External weights are looked for in `folder`; null: there are
  * none. */
@@ -166,7 +168,8 @@ TASO_API taso_status taso_session_warm_up(taso_session* session, const taso_tens
 
 /* Runs the model. Inputs and outputs are in the order of the model. Type, rank and shape of outputs are filled in;
  * their memory is `data` with `capacity` bytes. An output whose `data` is null gets memory of the host, which
- * taso_tensor_free frees. Inputs are not changed, but an output may lie in the memory of an input.
+ * taso_tensor_free frees. Inputs are not changed, but an output may lie in the memory of an input. Sizes that the
+ * model leaves open are at least 1.
  *
  * `stream` is a cudaStream_t of the caller; null is the default stream. The run is ordered after the work that is
  * queued there. If all tensors are on the device, and all operators too, the call returns before the run has ended;
