@@ -38,7 +38,7 @@ def names_in(text):
 
 def test_rules_with_their_regions(written):
     text = (written / "x.rules").read_text()
-    assert text.startswith("taso rules 1\n\n# Programs that replace an operator and are right on at least 0.5 of its output")
+    assert text.startswith("taso rules 1\n\n# Programs that replace an operator and are right on at least 0.5 of its ")
     names = names_in(text)
     assert names == sorted(names) and len(names) == 6 and all(name.startswith(KIND + "-") for name in names)
     assert len(re.findall(r"^# Right where i2 < dim\(x, 2\) / 2 - 1 or dim\(x, 2\) / 2 \+ 1 <= i2;", text,
