@@ -32,7 +32,11 @@ def parse():
     parser.add_argument("--precision", default="tf32,fp32",
                         help="some of tf32, fp32, fp16, bf16, in order (%(default)s)")
     parser.add_argument("--batch", type=int, help="first dimension of every input, instead of the model's")
-    parser.add_argument("--frameworks", default="eager,compile,xla", help="frameworks to time (%(default)s)")
+    parser.add_argument("--frameworks", default="eager,compile,xla",
+                        help="some of eager, compile, xla, onnxruntime, and session: ours, through the package for "
+                             "Python (%(default)s)")
+    parser.add_argument("--optimize", type=float, default=30, metavar="S",
+                        help="seconds for the search of a session while it loads (%(default)s)")
     parser.add_argument("--layouts", default="contiguous,channels_last",
                         help="PyTorch's memory formats to try for convolutional networks (%(default)s)")
     parser.add_argument("--compile-layouts", help="the same for torch.compile, if different")
@@ -69,7 +73,7 @@ def parse():
     parser.add_argument("--work", type=pathlib.Path, metavar="FOLDER",
                         help="for logs and models made here (a temporary one)")
     settings = parser.parse_args()
-    for name, known in (("frameworks", {"eager", "compile", "xla"}), ("layouts", {"contiguous", "channels_last"}),
+    for name, known in (("frameworks", {*report.FRAMEWORKS, "session"}), ("layouts", {"contiguous", "channels_last"}),
                         ("compile_layouts", {"contiguous", "channels_last"}),
                         ("precision", {"tf32", "fp32", "fp16", "bf16"})):
         value = getattr(settings, name)

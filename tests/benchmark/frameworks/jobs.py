@@ -47,7 +47,7 @@ class Variant:
         return "the optimised model" if self.is_check else f"{self.settings['framework']} ({self.settings['layout']})"
 
     def takes_long(self):
-        return self.settings["framework"] != "eager" and len(operators_of(self.job.model)) >= LARGE
+        return self.settings["framework"] in ("compile", "xla") and len(operators_of(self.job.model)) >= LARGE
 
     def is_settled(self):
         return self.state in ("prepared", "failed")
@@ -92,11 +92,14 @@ class Job:
     def all_settings(self):
         """The settings of all processes that this model needs, longest work first."""
         settings = self.settings
-        for framework in sorted(settings.frameworks, key=["xla", "compile", "eager"].index):
+        for framework in sorted(settings.frameworks, key=["xla", "compile", "eager", "onnxruntime", "session"].index):
             layouts = settings.compile_layouts if framework == "compile" else settings.layouts
-            for layout in layouts if is_convolutional(self.model) and framework != "xla" else ["contiguous"]:
+            if framework in ("xla", "session") or not is_convolutional(self.model):
+                layouts = ["contiguous"]
+            for layout in layouts:
                 yield {"framework": framework, "layout": layout, "precision": self.precision, "model": str(self.model),
                        "batch": settings.batch, "seed": settings.seed, "device": settings.device,
+                       "optimize": settings.optimize,
                        "nice": 5 if framework == "compile" and settings.on_gpu else 0}
 
     def is_ready(self):

@@ -9,8 +9,8 @@ import statistics
 import numpy
 
 SCHEMA = 2  # of the JSON
-FRAMEWORKS = {"eager": "torch eager", "compile": "torch.compile", "xla": "XLA"}
-OURS = {"before": "ours, original", "after": "ours, optimised"}
+FRAMEWORKS = {"eager": "torch eager", "compile": "torch.compile", "xla": "XLA", "onnxruntime": "ONNX Runtime"}
+OURS = {"before": "ours, original", "after": "ours, optimised", "session": "ours, session"}
 COLUMNS = {**FRAMEWORKS, **OURS}
 # The distance of two outputs, as ||a - b|| / ||b||, that rounding explains in a network of a hundred layers.
 TOLERANCES = {"fp32": 1e-3, "tf32": 2e-2, "fp16": 5e-2, "bf16": 2e-1}
@@ -55,7 +55,7 @@ def conclude(row):
     """Adds the best framework, and how many times as fast taso is."""
     times = {column: median_of(row, column) for column in FRAMEWORKS if median_of(row, column) is not None}
     row["best"] = min(times, key=times.get) if times else None
-    for column in ("before", "after"):
+    for column in OURS:
         ours = median_of(row, column)
         row[f"best_over_{column}"] = round(times[row["best"]] / ours, 3) if times and ours else None
 
@@ -102,27 +102,26 @@ def batch_of(row):
 
 
 def table(rows):
-    ours = any(column in row["times"] for row in rows for column in OURS)
-    ratios = {"best_over_before": "best of three / original", "best_over_after": "best of three / optimised"}
+    columns = {column: name for column, name in COLUMNS.items() if any(column in row["times"] for row in rows)}
+    ratios = {f"best_over_{column}": f"best / {name}" for column, name in columns.items() if column in OURS}
     lines = []
     for precision in dict.fromkeys(row["precision"] for row in rows):
         some = [row for row in rows if row["precision"] == precision]
         batches = sorted({batch_of(row) for row in some})
         lines += ["", f"{precision}, batch {', '.join(map(str, batches))}, median in µs", ""]
-        columns = COLUMNS if ours else FRAMEWORKS
-        heads = ["network", *columns.values(), *(ratios.values() if ours else []), "outputs"]
+        heads = ["network", *columns.values(), *ratios.values(), "outputs"]
         lines += ["| " + " | ".join(heads) + " |", "| --- " + "| ---: " * (len(heads) - 2) + "| --- |"]
         for row in some:
             name = row["model"] if len(batches) == 1 else f"{row['model']}, batch {batch_of(row)}"
             cells = [name, *(cell(row, column) for column in columns)]
-            cells += [f"{row[key]:.2f}×" if row[key] else "" for key in ratios] if ours else []
+            cells += [f"{row[key]:.2f}×" if row.get(key) else "" for key in ratios]
             wrong = disagreement(row)
             compared = len(row["agreement"]["compared"]) > 1
             cells.append(f"DIFFER: {wrong}" if wrong else
                          f"agree ({row['agreement']['largest']:.0e})" if compared else "not compared")
             lines.append("| " + " | ".join(cells) + " |")
-        if ours:
-            means = {key: [row[key] for row in some if row[key]] for key in ratios}
+        if ratios:
+            means = {key: [row[key] for row in some if row.get(key)] for key in ratios}
             cells = [f"{geometric_mean(found):.2f}× ({len(found)})" if found else "" for found in means.values()]
             lines.append("| geometric mean (number) " + "| " * len(columns) + "| " + " | ".join(cells) + " | |")
         failures = [f"* {row['model']}, {COLUMNS[column]}: {reason}" for row in some

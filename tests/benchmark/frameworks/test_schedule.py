@@ -78,8 +78,8 @@ class FakeWorker:
 
 def settings_for(**changes):
     return types.SimpleNamespace(**{**dict(
-        frameworks=["eager", "xla"], layouts=["contiguous"], compile_layouts=["contiguous"], batch=None, seed=0,
-        device="auto",
+        frameworks=["eager", "xla"], layouts=["contiguous"], compile_layouts=["contiguous"], batch=None,
+        seed=0, optimize=1, device="auto",
         on_gpu=True, parallel=3, ahead=2, xla_together=1, compile_limit=10, gpu_limit=10, taso_limit=10, runs=2,
         rounds=2,
         taso_bench="bench", taso_opt="opt", optimised=None, opt_arguments="--device cuda"), **changes})
@@ -154,7 +154,7 @@ def test_when_the_time_is_over_what_is_prepared_is_timed(made, monkeypatch):
     first, second = rows
     assert first["times"]["xla"]["median"] == 1 and first["times"]["eager"]["failures"] == [schedule.OVER]
     assert all(what["failures"] == [schedule.OVER] for what in second["times"].values())
-    assert "| b | * | – | * | * | * | " in report.table([{**row, "agreement": report.agreement({}, "tf32"),
+    assert "| b | * | * | * | * | " in report.table([{**row, "agreement": report.agreement({}, "tf32"),
                                                           "best": None,
                                                          "best_over_before": None, "best_over_after": None}
                                                         for row in rows])

@@ -1,12 +1,11 @@
 """A network in PyTorch: eager or compiled; on a GPU replayed as a CUDA graph."""
 
-import time
-
 import numpy
 import torch
 
 import graph
 import patterns
+import timing
 import torch_operators
 
 KINDS = {"fp32": torch.float32, "tf32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
@@ -127,21 +126,8 @@ class TorchFramework:
         """Microseconds of each run."""
         with torch.inference_mode():
             if self.graph is None:
-                times = []
-                for _ in range(runs):
-                    start = time.perf_counter()
-                    self.call()
-                    times.append((time.perf_counter() - start) * 1e6)
-                return times
-            for _ in range(5):
-                self.graph.replay()
-            events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(runs)]
-            for start, end in events:
-                start.record()
-                self.graph.replay()
-                end.record()
-            torch.cuda.synchronize()
-            return [start.elapsed_time(end) * 1e3 for start, end in events]
+                return timing.by_the_clock(self.call, runs)
+            return timing.by_events(self.graph.replay, runs)
 
     def outputs(self):
         """The results of a run that finds nothing left from earlier ones."""

@@ -36,6 +36,10 @@ def main():
         nonlocal framework
         if settings["framework"] == "xla":
             from jax_framework import JaxFramework as Framework
+        elif settings["framework"] == "onnxruntime":
+            from onnxruntime_framework import OnnxRuntimeFramework as Framework
+        elif settings["framework"] == "session":
+            from session_framework import SessionFramework as Framework
         else:
             from torch_framework import TorchFramework as Framework
         framework = Framework(settings)
