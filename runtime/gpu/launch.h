@@ -96,6 +96,9 @@ struct Lowering {
   std::int64_t scratch_bytes = 0;  ///< without the workspaces of libraries
 };
 
+/// Whether all of its launches are kernels of our own.
+bool is_own(const Lowering& lowering);
+
 /// All known variants, most promising first; at least one.
 std::vector<Lowering> lowerings(const cost::Call& call);
 

@@ -305,6 +305,11 @@ void add_ways(const Product& product, L plain, std::vector<Lowering>& ways) {
 
 }  // namespace
 
+bool is_own(const Lowering& lowering) {
+  return std::all_of(lowering.launches.begin(), lowering.launches.end(),
+                     [](const Launch& launch) { return std::holds_alternative<SourceLaunch>(launch); });
+}
+
 std::vector<Lowering> lowerings(const cost::Call& call) {
   std::vector<Lowering> ways;
   switch (call.kind) {

@@ -228,6 +228,11 @@ std::string Pricing::choice_of(const cost::Call& call) const {
   return price == nullptr ? std::string() : price->choice;
 }
 
+std::string Pricing::similar_choice(const cost::Call& call, std::span<const std::string> lowerings) const {
+  if (!similar_) similar_.emplace(store_.all(), machine_);
+  return similar_->find(cost::text_of(call), lowerings);
+}
+
 std::string Pricing::source() const {
   if (gpu_) return fmt::format("measured on this machine: {}; {} just now", machine_, with_commas(measured_));
   if (machine_.empty()) return "predicted, none measured";

@@ -18,6 +18,7 @@
 #include "runtime/gpu/accelerator.h"
 #include "runtime/gpu/execution.h"
 #include "runtime/pricing/price_store.h"
+#include "runtime/pricing/similar_choices.h"
 #include "runtime/pricing/watcher.h"
 
 namespace taso::pricing {
@@ -73,6 +74,9 @@ class Pricing {
   PriceStore& store() { return store_; }
   /// The variant that was measured for a call; empty if it was not measured.
   std::string choice_of(const cost::Call& call) const;
+  /// The variant of the most similar product that was measured, among kernels of our own with these lowerings; empty if
+  /// there is none.
+  std::string similar_choice(const cost::Call& call, std::span<const std::string> lowerings) const;
   /// The most streams for concurrent kernels.
   std::uint32_t lanes() const { return lanes_; }
   unsigned threads() const { return threads_; }
@@ -121,6 +125,7 @@ class Pricing {
   std::uint32_t lanes_;
   unsigned threads_;
   std::unique_ptr<cost::RecordedPrices> times_;
+  mutable std::optional<SimilarChoices> similar_;  // made when it is needed
   std::unique_ptr<cost::KernelPrices> bytes_, launches_;
   std::size_t measured_ = 0;
   std::chrono::duration<double> measuring_{0};

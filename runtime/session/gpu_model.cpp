@@ -14,12 +14,28 @@ GpuModel::GpuModel(const Graph& graph, pricing::Pricing& pricing, const cost::Di
   }
 }
 
+std::string GpuModel::likely_choice(const cost::Call& call) const {
+  constexpr int with_clusters = 90;  // needed by our own kernels for products
+  const std::vector<gpu::Lowering> all = gpu::lowerings(call);
+  std::vector<std::string> own;
+  for (const gpu::Lowering& lowering : all)
+    if (gpu::is_own(lowering) && lowering.launches.size() == 1) own.push_back(lowering.name);
+  const bool is_all_own = own.size() == all.size();
+  if (own.empty() || (!is_all_own && pricing_.gpu()->capability() < with_clusters)) return "";
+  if (std::string choice = pricing_.similar_choice(call, own); !choice.empty()) return choice;
+  return is_all_own ? own.front() + ": own" : "";
+}
+
 void GpuModel::choose_unmeasured(gpu::DeviceSteps& steps) const {
   std::map<std::string, std::string> choices;  // by the text of the call
   std::vector<cost::Call> calls;
-  for (const gpu::DeviceSteps::Step& step : steps.steps)
-    if (!step.host && step.choice.empty() && choices.emplace(cost::text_of(step.call), "").second)
-      calls.push_back(step.call);
+  for (const gpu::DeviceSteps::Step& step : steps.steps) {
+    if (step.host || !step.choice.empty()) continue;
+    const auto [place, is_new] = choices.emplace(cost::text_of(step.call), "");
+    if (!is_new) continue;
+    place->second = likely_choice(step.call);
+    if (place->second.empty()) calls.push_back(step.call);
+  }
   pricing_.gpu()->expect(calls);
   for (const cost::Call& call : calls)
     if (const std::vector<std::string> ways = pricing_.gpu()->ways(call, 1); !ways.empty())

@@ -43,6 +43,8 @@ class GpuModel {
   const Extents& output_extents(std::size_t index) const { return *view_->extents(view_->find(graph_.outputs[index])); }
 
  private:
+  /// A kernel of our own that is probably fast, without trying any; empty if that cannot be said.
+  std::string likely_choice(const cost::Call& call) const;
   /// Picks the most promising variant for steps without a choice.
   void choose_unmeasured(gpu::DeviceSteps& steps) const;
 

@@ -91,11 +91,6 @@ void Libraries::expect(const std::vector<Lowering>& lowerings, const std::string
   sources_->expect(std::move(launches));
 }
 
-bool is_own(const Lowering& lowering) {
-  return std::all_of(lowering.launches.begin(), lowering.launches.end(),
-                     [](const Launch& launch) { return std::holds_alternative<SourceLaunch>(launch); });
-}
-
 std::vector<Lowering> Libraries::admitted(std::vector<Lowering> lowerings) const {
   if (!has_own_ && !std::all_of(lowerings.begin(), lowerings.end(), is_own)) std::erase_if(lowerings, is_own);
   return lowerings;

@@ -85,8 +85,6 @@ class Libraries {
   std::map<std::string, Kept> kept_;  // by choice, alignments and text of the call
 };
 
-/// Whether it consists of kernels of our own.
-bool is_own(const Lowering& lowering);
 /// "fused: engine 35 knobs 2=1; own"
 std::string choice_of(const std::string& lowering, const std::vector<std::string>& identities);
 /// The bytes from the start of the first element to the end of the last.
