@@ -52,7 +52,8 @@ def judge(model, device):
         inputs, expected = inputs_and_results(runtime_comparison.open_session(model))
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
-        optimised = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"]).run(None, inputs)
+        session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        optimised = session.run(None, inputs)
     except Exception as error:  # a model that ONNX Runtime rejects cannot be judged
         return "not run", f"ONNX Runtime: {runtime_comparison.first_line(error)}"
     try:

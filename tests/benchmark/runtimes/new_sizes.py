@@ -1,4 +1,4 @@
-"""new_sizes.py MODEL.onnx SIZE…: how long a session takes to plan a size that it has not met, and how long it then runs.
+"""new_sizes.py MODEL.onnx SIZE…: how long a session takes to plan a new size, and how long it then runs.
 
 Every unknown size of the model's inputs becomes SIZE. Prints seconds for the plan, with the kernels that are compiled
 for it, and microseconds of queued runs. PYTHONPATH names the package.
