@@ -101,12 +101,12 @@ Session load_file(const std::string& path, const Loading& loading) {
   });
 }
 
-FusedNode::FusedNode(const OrtApi& api, Session session, const std::vector<std::string>& inputs,
+FusedNode::FusedNode(const Runtime& runtime, Session session, const std::vector<std::string>& inputs,
                      const std::vector<std::string>& outputs)
-    : OrtNodeComputeInfo{}, api_(api), session_(std::move(session)) {
+    : OrtNodeComputeInfo{}, api_(runtime.api), session_(std::move(session)) {
   inputs_ = places_of(input_names(*session_), inputs);
   outputs_ = places_of(output_names(*session_), outputs);
-  ort_version_supported = interface_version;
+  ort_version_supported = runtime.version;
   CreateState = [](OrtNodeComputeInfo*, OrtNodeComputeContext*, void** state) -> OrtStatus* {
     *state = nullptr;  // runs share nothing but the session
     return nullptr;
@@ -138,12 +138,12 @@ void FusedNode::compute(OrtKernelContext* context) const {
     if (value == nullptr) throw Failure(ORT_EP_FAIL, "an output of a fused node is missing");
     const TensorView view = view_of(api_, *value);
     if (view.element != made.type) throw Failure(ORT_EP_FAIL, "an output of a fused node has another type");
-    return tensor_of(view);
+    return view;
   };
   std::vector<bool> comes_later(outputs_.size());  // the size depends on the content of inputs
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     comes_later[i] = !is_sized(outputs.tensors[i]);
-    outputs.tensors[i] = comes_later[i] ? taso_tensor{} : take(i);
+    outputs.tensors[i] = comes_later[i] ? taso_tensor{} : tensor_of(take(i));
     outputs.is_owned[i] = outputs.tensors[i].data == nullptr && outputs.tensors[i].place == TASO_HOST;
     is_on_device |= outputs.tensors[i].place == TASO_DEVICE;
   }
@@ -154,10 +154,12 @@ void FusedNode::compute(OrtKernelContext* context) const {
       taso_session_run(session_.get(), inputs.data(), inputs.size(), outputs.tensors.data(), outputs_.size(), stream));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!comes_later[i]) continue;
-    const taso_tensor target = take(i);
-    if (target.place != TASO_HOST)
-      throw Failure(ORT_NOT_IMPLEMENTED, "an output whose size depends on content cannot be on a device");
-    if (target.capacity > 0) std::memcpy(target.data, outputs.tensors[i].data, target.capacity);
+    const TensorView target = take(i);
+    auto* const to = const_cast<char*>(target.bytes.data());
+    if (target.is_on_device)
+      require(taso_device_copy(target.device, to, outputs.tensors[i].data, target.bytes.size(), stream));
+    else if (!target.bytes.empty())
+      std::memcpy(to, outputs.tensors[i].data, target.bytes.size());
   }
 }
 

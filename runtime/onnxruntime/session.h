@@ -43,7 +43,7 @@ class FusedNode : public OrtNodeComputeInfo {
  public:
   /// `inputs` and `outputs` are the names of the fused node's values, in its order. Throws Failure if one of the
   /// session's is missing.
-  FusedNode(const OrtApi& api, Session session, const std::vector<std::string>& inputs,
+  FusedNode(const Runtime& runtime, Session session, const std::vector<std::string>& inputs,
             const std::vector<std::string>& outputs);
   taso_session& session() const { return *session_; }
 
