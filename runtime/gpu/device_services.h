@@ -1,5 +1,5 @@
-// Memory, streams and events of a GPU for callers that do not link CUDA themselves. The CUDA module implements it; unlike
-// an Accelerator it needs no libraries, and opening it costs nothing.
+// Memory, streams and events of a GPU for callers that do not link CUDA themselves. The CUDA module implements it.
+// Unlike an Accelerator it needs no libraries, and opening it costs nothing.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace taso::gpu {
 
-/// All functions throw EnvironmentError, and all may be called by several threads. Streams are cudaStream_t, and null is
-/// the default stream; events are cudaEvent_t.
+/// All functions throw EnvironmentError, and several threads may call them. Streams are cudaStream_t, and null is the
+/// default stream; events are cudaEvent_t.
 class DeviceServices {
  public:
   virtual ~DeviceServices() = default;

@@ -1,4 +1,5 @@
-// Kernels that ONNX Runtime puts between a fused node on a GPU and nodes of other providers: copies from and to the host.
+// Kernels that ONNX Runtime puts between a fused node on a GPU and nodes of other providers: copies from and to the
+// host.
 #pragma once
 
 #include "runtime/onnxruntime/status.h"

@@ -1,4 +1,4 @@
-// Device memory as ONNX Runtime wants it: allocators, copies, streams and the events between them. Everything is done by
+// Device memory as ONNX Runtime wants it: allocators, copies, streams and the events between them. All of it comes from
 // libtaso.
 #pragma once
 

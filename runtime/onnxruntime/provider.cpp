@@ -162,8 +162,8 @@ void Provider::offer_newer() {
       return nullptr;
     };
 #endif
-  // The callbacks for captured graphs (1.26) stay empty. Every plan is a CUDA graph already; a replay through them could
-  // only skip ONNX Runtime's own preparation of a run, and has no way to leave the waiting to the caller.
+  // The callbacks for captured graphs (1.26) stay empty. Every plan is a CUDA graph already. A replay through them
+  // could only skip ONNX Runtime's own preparation of a run, and is not told whether to wait.
 }
 
 void Provider::choose(const OrtGraph& given, OrtEpGraphSupportInfo& chosen) {
@@ -177,7 +177,10 @@ void Provider::choose(const OrtGraph& given, OrtEpGraphSupportInfo& chosen) {
     const Part part(graph, links, places);
     if (part.outputs.empty()) continue;
     try {
-      prepared_[sorted(part.outputs)] = load_part(graph, part.nodes, part.inputs, part.outputs);
+      Session session = load_part(graph, part.nodes, part.inputs, part.outputs);
+      if (taso_session_place(session.get()) == TASO_DEVICE && has_open_sizes(*session))
+        throw Failure(ORT_NOT_IMPLEMENTED, "the size of an output depends on content, which a GPU cannot do");
+      prepared_[sorted(part.outputs)] = std::move(session);
     } catch (const Failure& failure) {
       say(ORT_LOGGING_LEVEL_WARNING, "left to other providers: " + std::to_string(part.nodes.size()) + " nodes from '" +
                                          part.nodes.front()->name + "': " + failure.what());

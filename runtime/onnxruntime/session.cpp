@@ -66,6 +66,21 @@ std::vector<std::string> output_names(const taso_session& session) {
   return names_of(session, taso_session_output_count, taso_session_output);
 }
 
+bool has_open_sizes(const taso_session& session) {
+  std::vector<taso_tensor> inputs(taso_session_input_count(&session)), outputs(taso_session_output_count(&session));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    taso_value value;
+    require(taso_session_input(&session, i, &value));
+    inputs[i].rank = std::max(value.rank, 0);
+    std::transform(value.shape, value.shape + inputs[i].rank, inputs[i].shape,
+                   [](std::int64_t size) { return size < 0 ? 1 : size; });
+  }
+  // Sizes may be refused that are possible one at a time only; the run says so then.
+  if (taso_session_infer(&session, inputs.data(), inputs.size(), outputs.data(), outputs.size()) != TASO_OK)
+    return false;
+  return !std::all_of(outputs.begin(), outputs.end(), is_sized);
+}
+
 OptionsHandle make_options(const Options& options) {
   taso_options* made = nullptr;
   require(taso_options_create(&made));

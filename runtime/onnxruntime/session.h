@@ -55,6 +55,9 @@ class FusedNode : public OrtNodeComputeInfo {
   std::vector<std::size_t> inputs_, outputs_;  // the place in the fused node of each input and output of the session
 };
 
+/// Whether the size of an output depends on the content of inputs.
+bool has_open_sizes(const taso_session& session);
+
 /// The names of a session's inputs or outputs.
 std::vector<std::string> input_names(const taso_session& session);
 std::vector<std::string> output_names(const taso_session& session);

@@ -20,7 +20,7 @@ struct Runtime {
   const OrtEpApi& provider_api;
   std::uint32_t version;  ///< of the interface: the older one of the headers and the runtime
 
-  /// Tensors can be in device memory. Kernels that copy them at the borders of fused nodes can be registered since 1.24.
+  /// Whether tensors can be in device memory: kernels that copy them between nodes can be registered since 1.24.
   bool has_device_memory() const { return version >= 24; }
   /// Tells which node a subgraph belongs to.
   bool knows_parents() const { return version >= 24; }

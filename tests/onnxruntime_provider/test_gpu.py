@@ -170,6 +170,16 @@ def test_dynamic_shapes(gpu):
         close(on_cpu(model, inputs), [y.numpy()])
 
 
+@pytest.mark.parametrize("size", ["n", "3"])
+def test_sizes_that_depend_on_content(gpu, size):
+    """A plan needs sizes: other providers run it."""
+    model = parse(HEADER + f"g (float[{size}] x) => (int64[1, m] places) {{ a = Neg(x) places = NonZero(a) }}")
+    session = gpu.open(model, kind="GPU")
+    for content in ([1, 0, 2], [0, 0, 0]):
+        x = {"x": numpy.array(content, "float32")}
+        close(on_cpu(model, x), session.run(None, x))
+
+
 @pytest.mark.skipif(BEFORE_1_30, reason="ONNX Runtime before 1.30 does not say whose GPU 'cuda' is")
 def test_outputs_that_onnx_runtime_allocates(gpu):
     model = parse(HEADER + "g (float[n, 3] x) => (float[n, 3] y) { a = Relu(x) y = Add(a, x) }")
