@@ -11,6 +11,11 @@ import onnx
 import onnxruntime
 import pytest
 
+try:
+    import torch  # before the provider: both use libraries of CUDA, and PyTorch needs its own
+except ImportError:
+    torch = None
+
 from registered import NAME, assert_same, on_cpu, parse
 from test_provider import CUT, HEADER, draw, random_model, write_context
 
@@ -199,8 +204,7 @@ def test_outputs_that_onnx_runtime_allocates(gpu):
 
 @pytest.mark.skipif(BEFORE_1_30, reason="ONNX Runtime before 1.30 does not say whose GPU 'cuda' is")
 def test_tensors_of_pytorch(gpu):
-    torch = pytest.importorskip("torch")
-    if IS_PRETENDED or not torch.cuda.is_available():
+    if IS_PRETENDED or torch is None or not torch.cuda.is_available():
         pytest.skip("PyTorch has no GPU")
     model = parse(HEADER + "g (float[256, 256] x) => (float[256, 256] y) { a = Relu(x) y = MatMul(a, x) }")
     session = gpu.open(model, kind="GPU")
