@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <memory>
-#include <new>
 #include <string>
 
 #include <fmt/format.h>
@@ -15,13 +13,16 @@
 #include "onnx/model/external_data.h"
 #include "onnx/model/mapped_file.h"
 #include "ops/core/error.h"
-#include "ops/text/characters.h"
+#include "runtime/api/guarded.h"
 #include "runtime/api/optimized.h"
 #include "runtime/gpu/device.h"
 #include "runtime/session/session.h"
 
 using taso::ElementType;
+using taso::runtime::BadArgument;
+using taso::runtime::guarded;
 using taso::runtime::LogLevel;
+using taso::runtime::required;
 using taso::runtime::RunTensor;
 
 struct taso_options {
@@ -47,58 +48,6 @@ struct taso_session {
 };
 
 namespace {
-
-/// A mistake of the caller, not of the model.
-struct BadArgument : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-std::string& last_error() {
-  thread_local std::string text;
-  return text;
-}
-
-taso_status failed(taso_status status, const char* text) {
-  try {
-    last_error() = taso::on_one_line(text);
-  } catch (...) {  // no memory for the message
-  }
-  return status;
-}
-
-/// Runs `work`; nothing that it throws gets out. `input` is what an invalid input means here.
-template <class Work>
-taso_status guarded(taso_status input, const Work& work) {
-  try {
-    last_error().clear();
-    work();
-    return TASO_OK;
-  } catch (const BadArgument& error) {
-    return failed(TASO_BAD_ARGUMENT, error.what());
-  } catch (const taso::runtime::Cancelled& error) {
-    return failed(TASO_CANCELLED, error.what());
-  } catch (const taso::runtime::CheckFailed& error) {
-    return failed(TASO_CHECK_FAILED, error.what());
-  } catch (const taso::InputError& error) {
-    return failed(input, error.what());
-  } catch (const taso::EnvironmentError& error) {
-    return failed(TASO_UNAVAILABLE, error.what());
-  } catch (const std::bad_alloc&) {
-    return failed(TASO_UNAVAILABLE, "there is not enough memory");
-  } catch (const std::filesystem::filesystem_error& error) {
-    return failed(TASO_UNAVAILABLE, error.what());
-  } catch (const std::exception& error) {
-    return failed(TASO_BUG, error.what());
-  } catch (...) {
-    return failed(TASO_BUG, "an unknown error");
-  }
-}
-
-template <class T>
-T& required(T* pointer, const char* what) {
-  if (pointer == nullptr) throw BadArgument(fmt::format("{} is null", what));
-  return *pointer;
-}
 
 struct NumberedType {
   ElementType element;
@@ -208,7 +157,7 @@ const char* taso_version(void) {
   return text.c_str();
 }
 
-const char* taso_last_error(void) { return last_error().c_str(); }
+const char* taso_last_error(void) { return taso::runtime::last_error().c_str(); }
 
 const char* taso_status_name(int32_t status) {
   switch (status) {

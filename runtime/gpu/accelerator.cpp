@@ -8,10 +8,13 @@
 #include "runtime/gpu/cuda/layout.h"
 #include "runtime/gpu/cuda/module.h"
 #include "runtime/gpu/device.h"
+#include "runtime/gpu/device_services.h"
 
 namespace taso::gpu {
+namespace {
 
-std::unique_ptr<Accelerator> open_accelerator(std::string& trouble, int device) {
+/// Calls a function of the module that makes something for a GPU. Null, with the reason in `trouble`, if that fails.
+void* open(const char* function, std::string& trouble, int device) {
   // The message of the probe is the clearest one, and the probe also refuses modules that are not ours.
   const std::filesystem::path module = find_cuda_module();
   if (module.empty()) {
@@ -28,16 +31,27 @@ std::unique_ptr<Accelerator> open_accelerator(std::string& trouble, int device) 
     return nullptr;
   }
   void* const library = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed, as in find_devices
-  const auto open =
-      library == nullptr ? nullptr : reinterpret_cast<decltype(&taso_cuda_open)>(dlsym(library, "taso_cuda_open"));
-  if (open == nullptr) {
-    trouble = fmt::format("{} has no taso_cuda_open", module.string());
+  static_assert(std::is_same_v<decltype(&taso_cuda_open), decltype(&taso_cuda_services)>);
+  const auto make =
+      library == nullptr ? nullptr : reinterpret_cast<decltype(&taso_cuda_open)>(dlsym(library, function));
+  if (make == nullptr) {
+    trouble = fmt::format("{} has no {}", module.string(), function);
     return nullptr;
   }
   std::array<char, 512> reason{};
-  void* const opened = open(border_layout, device, reason.data(), reason.size());
+  void* const opened = make(border_layout, device, reason.data(), reason.size());
   if (opened == nullptr) trouble = reason.data();
-  return std::unique_ptr<Accelerator>(static_cast<Accelerator*>(opened));
+  return opened;
+}
+
+}  // namespace
+
+std::unique_ptr<Accelerator> open_accelerator(std::string& trouble, int device) {
+  return std::unique_ptr<Accelerator>(static_cast<Accelerator*>(open("taso_cuda_open", trouble, device)));
+}
+
+std::unique_ptr<DeviceServices> open_device_services(std::string& trouble, int device) {
+  return std::unique_ptr<DeviceServices>(static_cast<DeviceServices*>(open("taso_cuda_services", trouble, device)));
 }
 
 }  // namespace taso::gpu

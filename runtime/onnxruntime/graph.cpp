@@ -235,6 +235,7 @@ TensorView view_of(const OrtApi& api, const OrtValue& value) {
   // Host memory that a GPU can read too has the GPU's type.
   view.is_on_device =
       device == OrtMemoryInfoDeviceType_GPU && api.MemoryInfoGetDeviceMemType(memory) == OrtDeviceMemoryType_DEFAULT;
+  if (view.is_on_device) view.device = ask<int>(api, api.MemoryInfoGetId, memory);
   const auto size = ask<std::size_t>(api, api.GetTensorSizeInBytes, &value);
   view.bytes = {static_cast<const char*>(ask<const void*>(api, api.GetTensorData, &value)), size};
   return view;

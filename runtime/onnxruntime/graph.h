@@ -68,6 +68,7 @@ struct TensorView {
   std::vector<std::int64_t> sizes;
   std::string_view bytes;
   bool is_on_device = false;
+  int device = 0;  ///< the number of the GPU
 };
 TensorView view_of(const OrtApi& api, const OrtValue& value);
 

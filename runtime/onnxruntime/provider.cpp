@@ -66,29 +66,40 @@ struct Part {
 };
 
 /// ONNX Runtime hides errors while nodes are chosen, and then runs them itself: what the user asked for is checked now.
-void check_options(const Options& options) {
+/// Returns the number of the GPU that is demanded, or -1.
+int check_options(const Options& options) {
   make_options(options);
   constexpr std::string_view cuda = "cuda";
   std::string device;
   for (const auto& [name, value] : options)
     if (name == "device") device = value;
-  if (!device.starts_with(cuda)) return;
+  if (!device.starts_with(cuda)) return -1;
   const int number = device == cuda ? 0 : std::stoi(device.substr(cuda.size() + 1));
   if (number >= taso_device_count())
     throw Failure(ORT_EP_FAIL, "the device " + device + " cannot be used: " + taso_device_text());
+  return number;
 }
 
 }  // namespace
 
-Provider::Provider(const OrtApi& api, const OrtEpApi& provider_api, bool knows_parents, Options options,
-                   ContextOptions context, const OrtLogger& logger)
+Provider::Provider(const Runtime& runtime, Options options, const OrtMemoryInfo* memory, ContextOptions context,
+                   const OrtLogger& logger)
     : OrtEp{},
-      api_(api),
-      provider_api_(provider_api),
+      runtime_(runtime),
+      api_(runtime.api),
+      provider_api_(runtime.provider_api),
       logger_(logger),
-      knows_parents_(knows_parents),
+      memory_(memory),
       context_(std::move(context)) {
-  check_options(options);
+  const int device = check_options(options);
+  if (memory != nullptr) {
+    const int number = ask<int>(api_, api_.MemoryInfoGetId, memory);
+    // ONNX Runtime allocates tensors before it asks this provider anything.
+    if (device != number)
+      throw Failure(ORT_INVALID_ARGUMENT, "tensors are in memory of GPU " + std::to_string(number) +
+                                              ", which the option 'device' must not contradict");
+    copies_ = std::make_unique<CopyKernels>(runtime, number, provider_name);
+  }
   loading_.options = std::move(options);
   loading_.user = this;
   loading_.log = [](void* user, std::int32_t level, const char* text) {
@@ -97,7 +108,8 @@ Provider::Provider(const OrtApi& api, const OrtEpApi& provider_api, bool knows_p
                                                                       : ORT_LOGGING_LEVEL_VERBOSE,
                                             text);
   };
-  ort_version_supported = interface_version;
+  ort_version_supported = runtime.version;
+  offer_newer();
   GetName = [](const OrtEp*) noexcept { return provider_name; };
   GetCapability = [](OrtEp* self, const OrtGraph* graph, OrtEpGraphSupportInfo* chosen) noexcept {
     auto& provider = *static_cast<Provider*>(self);
@@ -123,8 +135,39 @@ Provider::Provider(const OrtApi& api, const OrtEpApi& provider_api, bool knows_p
   };
 }
 
+/// Functions of versions after the oldest one.
+void Provider::offer_newer() {
+#if ORT_API_VERSION >= 24
+  if (memory_ != nullptr && runtime_.version >= 24)
+    GetKernelRegistry = [](OrtEp* self, const OrtKernelRegistry** registry) noexcept -> OrtStatus* {
+      *registry = static_cast<Provider*>(self)->copies_->registry();
+      return nullptr;
+    };
+#endif
+#if ORT_API_VERSION >= 25
+  if (memory_ != nullptr && runtime_.version >= 25)
+    Sync = [](OrtEp* self) noexcept {
+      const auto& provider = *static_cast<Provider*>(self);
+      return guarded(provider.api_, [&] {
+        require(taso_device_wait(ask<int>(provider.api_, provider.api_.MemoryInfoGetId, provider.memory_)));
+      });
+    };
+#endif
+#if ORT_API_VERSION >= 27
+  // Several devices may have been chosen: one of the CPU and one of the GPU.
+  if (memory_ != nullptr && runtime_.version >= 27)
+    GetDefaultMemoryDevice = [](const OrtEp* self, const OrtMemoryDevice** device) noexcept -> OrtStatus* {
+      const auto& provider = *static_cast<const Provider*>(self);
+      *device = provider.provider_api_.MemoryInfo_GetMemoryDevice(provider.memory_);
+      return nullptr;
+    };
+#endif
+  // The callbacks for captured graphs (1.26) stay empty. Every plan is a CUDA graph already. A replay through them
+  // could only skip ONNX Runtime's own preparation of a run, and is not told whether to wait.
+}
+
 void Provider::choose(const OrtGraph& given, OrtEpGraphSupportInfo& chosen) {
-  if (is_subgraph(api_, given, knows_parents_)) return;  // it runs with its node, or not at all
+  if (is_subgraph(api_, given, runtime_.knows_parents())) return;  // it runs with its node, or not at all
   const Graph graph = read_graph(api_, given);
   std::vector<bool> supported;
   for (const Node& node : graph.nodes) supported.push_back(is_supported(graph, node));
@@ -134,7 +177,10 @@ void Provider::choose(const OrtGraph& given, OrtEpGraphSupportInfo& chosen) {
     const Part part(graph, links, places);
     if (part.outputs.empty()) continue;
     try {
-      prepared_[sorted(part.outputs)] = load_part(graph, part.nodes, part.inputs, part.outputs);
+      Session session = load_part(graph, part.nodes, part.inputs, part.outputs);
+      if (taso_session_place(session.get()) == TASO_DEVICE && has_open_sizes(*session))
+        throw Failure(ORT_NOT_IMPLEMENTED, "the size of an output depends on content, which a GPU cannot do");
+      prepared_[sorted(part.outputs)] = std::move(session);
     } catch (const Failure& failure) {
       say(ORT_LOGGING_LEVEL_WARNING, "left to other providers: " + std::to_string(part.nodes.size()) + " nodes from '" +
                                          part.nodes.front()->name + "': " + failure.what());
@@ -143,7 +189,7 @@ void Provider::choose(const OrtGraph& given, OrtEpGraphSupportInfo& chosen) {
     std::vector<const OrtNode*> nodes;
     for (const Node* node : part.nodes) nodes.push_back(node->node);
     OrtNodeFusionOptions fusion{};
-    fusion.ort_version_supported = interface_version;
+    fusion.ort_version_supported = oldest_interface;
     fusion.drop_constant_initializers = true;  // the session has them
     require(api_, provider_api_.EpGraphSupportInfo_AddNodesToFuse(&chosen, nodes.data(), nodes.size(), &fusion));
     taken += nodes.size();
@@ -208,7 +254,7 @@ std::unique_ptr<FusedNode> Provider::compile(const OrtGraph& given, const OrtNod
     session = nodes.size() == 1 && is_context(api_, *nodes[0]) ? read_context(api_, *nodes[0], graph.folder, loading_)
                                                                : load_part(graph, nodes, inputs, outputs);
   }
-  return std::make_unique<FusedNode>(api_, std::move(session), inputs, outputs);
+  return std::make_unique<FusedNode>(runtime_, std::move(session), inputs, outputs);
 }
 
 void Provider::say(OrtLoggingLevel level, const std::string& text) const noexcept {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "runtime/onnxruntime/context.h"
+#include "runtime/onnxruntime/copies.h"
 #include "runtime/onnxruntime/graph.h"
 #include "runtime/onnxruntime/session.h"
 
@@ -16,8 +18,9 @@ constexpr const char* provider_name = "TasoExecutionProvider";
 
 class Provider : public OrtEp {
  public:
-  /// `options` are those of libtaso. Throws Failure if one of them is wrong. For `knows_parents` see is_subgraph().
-  Provider(const OrtApi& api, const OrtEpApi& provider_api, bool knows_parents, Options options, ContextOptions context,
+  /// `options` are those of libtaso. `memory` is where tensors are; null is the host. It must outlive the provider.
+  /// Throws Failure if an option is wrong.
+  Provider(const Runtime& runtime, Options options, const OrtMemoryInfo* memory, ContextOptions context,
            const OrtLogger& logger);
 
  private:
@@ -26,12 +29,15 @@ class Provider : public OrtEp {
   bool is_supported(const Graph& graph, const Node& node);
   Session load_part(const Graph& graph, const std::vector<const Node*>& nodes, const std::vector<std::string>& inputs,
                     const std::vector<std::string>& outputs);
+  void offer_newer();
   void say(OrtLoggingLevel level, const std::string& text) const noexcept;
 
+  Runtime runtime_;
   const OrtApi& api_;
   const OrtEpApi& provider_api_;
   const OrtLogger& logger_;
-  bool knows_parents_;
+  const OrtMemoryInfo* memory_;
+  std::unique_ptr<CopyKernels> copies_;  // only with device memory
   Loading loading_;
   ContextOptions context_;
   std::unordered_map<std::string, std::string> samples_;  // why a sample cannot run; empty if it can

@@ -66,6 +66,21 @@ std::vector<std::string> output_names(const taso_session& session) {
   return names_of(session, taso_session_output_count, taso_session_output);
 }
 
+bool has_open_sizes(const taso_session& session) {
+  std::vector<taso_tensor> inputs(taso_session_input_count(&session)), outputs(taso_session_output_count(&session));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    taso_value value;
+    require(taso_session_input(&session, i, &value));
+    inputs[i].rank = std::max(value.rank, 0);
+    std::transform(value.shape, value.shape + inputs[i].rank, inputs[i].shape,
+                   [](std::int64_t size) { return size < 0 ? 1 : size; });
+  }
+  // Sizes may be refused that are possible one at a time only; the run says so then.
+  if (taso_session_infer(&session, inputs.data(), inputs.size(), outputs.data(), outputs.size()) != TASO_OK)
+    return false;
+  return !std::all_of(outputs.begin(), outputs.end(), is_sized);
+}
+
 OptionsHandle make_options(const Options& options) {
   taso_options* made = nullptr;
   require(taso_options_create(&made));
@@ -101,12 +116,12 @@ Session load_file(const std::string& path, const Loading& loading) {
   });
 }
 
-FusedNode::FusedNode(const OrtApi& api, Session session, const std::vector<std::string>& inputs,
+FusedNode::FusedNode(const Runtime& runtime, Session session, const std::vector<std::string>& inputs,
                      const std::vector<std::string>& outputs)
-    : OrtNodeComputeInfo{}, api_(api), session_(std::move(session)) {
+    : OrtNodeComputeInfo{}, api_(runtime.api), session_(std::move(session)) {
   inputs_ = places_of(input_names(*session_), inputs);
   outputs_ = places_of(output_names(*session_), outputs);
-  ort_version_supported = interface_version;
+  ort_version_supported = runtime.version;
   CreateState = [](OrtNodeComputeInfo*, OrtNodeComputeContext*, void** state) -> OrtStatus* {
     *state = nullptr;  // runs share nothing but the session
     return nullptr;
@@ -138,12 +153,12 @@ void FusedNode::compute(OrtKernelContext* context) const {
     if (value == nullptr) throw Failure(ORT_EP_FAIL, "an output of a fused node is missing");
     const TensorView view = view_of(api_, *value);
     if (view.element != made.type) throw Failure(ORT_EP_FAIL, "an output of a fused node has another type");
-    return tensor_of(view);
+    return view;
   };
   std::vector<bool> comes_later(outputs_.size());  // the size depends on the content of inputs
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     comes_later[i] = !is_sized(outputs.tensors[i]);
-    outputs.tensors[i] = comes_later[i] ? taso_tensor{} : take(i);
+    outputs.tensors[i] = comes_later[i] ? taso_tensor{} : tensor_of(take(i));
     outputs.is_owned[i] = outputs.tensors[i].data == nullptr && outputs.tensors[i].place == TASO_HOST;
     is_on_device |= outputs.tensors[i].place == TASO_DEVICE;
   }
@@ -154,10 +169,12 @@ void FusedNode::compute(OrtKernelContext* context) const {
       taso_session_run(session_.get(), inputs.data(), inputs.size(), outputs.tensors.data(), outputs_.size(), stream));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!comes_later[i]) continue;
-    const taso_tensor target = take(i);
-    if (target.place != TASO_HOST)
-      throw Failure(ORT_NOT_IMPLEMENTED, "an output whose size depends on content cannot be on a device");
-    if (target.capacity > 0) std::memcpy(target.data, outputs.tensors[i].data, target.capacity);
+    const TensorView target = take(i);
+    auto* const to = const_cast<char*>(target.bytes.data());
+    if (target.is_on_device)
+      require(taso_device_copy(target.device, to, outputs.tensors[i].data, target.bytes.size(), stream));
+    else if (!target.bytes.empty())
+      std::memcpy(to, outputs.tensors[i].data, target.bytes.size());
   }
 }
 

@@ -43,7 +43,7 @@ class FusedNode : public OrtNodeComputeInfo {
  public:
   /// `inputs` and `outputs` are the names of the fused node's values, in its order. Throws Failure if one of the
   /// session's is missing.
-  FusedNode(const OrtApi& api, Session session, const std::vector<std::string>& inputs,
+  FusedNode(const Runtime& runtime, Session session, const std::vector<std::string>& inputs,
             const std::vector<std::string>& outputs);
   taso_session& session() const { return *session_; }
 
@@ -54,6 +54,9 @@ class FusedNode : public OrtNodeComputeInfo {
   Session session_;
   std::vector<std::size_t> inputs_, outputs_;  // the place in the fused node of each input and output of the session
 };
+
+/// Whether the size of an output depends on the content of inputs.
+bool has_open_sizes(const taso_session& session);
 
 /// The names of a session's inputs or outputs.
 std::vector<std::string> input_names(const taso_session& session);

@@ -10,9 +10,21 @@
 
 namespace taso::onnxruntime {
 
-/// The version of ONNX Runtime's interface that the provider uses. Newer headers and runtimes know it too.
-constexpr std::uint32_t interface_version = 23;
-static_assert(ORT_API_VERSION >= interface_version, "the headers of ONNX Runtime 1.23 or newer are needed");
+/// The oldest version of ONNX Runtime's interface that will do. Newer headers and runtimes know it too.
+constexpr std::uint32_t oldest_interface = 23;
+static_assert(ORT_API_VERSION >= oldest_interface, "the headers of ONNX Runtime 1.23 or newer are needed");
+
+/// The runtime that loaded the provider.
+struct Runtime {
+  const OrtApi& api;
+  const OrtEpApi& provider_api;
+  std::uint32_t version;  ///< of the interface: the older one of the headers and the runtime
+
+  /// Whether tensors can be in device memory: kernels that copy them between nodes can be registered since 1.24.
+  bool has_device_memory() const { return version >= 24; }
+  /// Tells which node a subgraph belongs to.
+  bool knows_parents() const { return version >= 24; }
+};
 
 class Failure : public std::runtime_error {
  public:

@@ -240,8 +240,8 @@ def test_searching_is_asked_for(provider, source_folder):
     check(provider, model, {"image": draw(1, 3, 32, 32)}, optimize=1)
 
 
-def write_context(provider, model, path, is_embedded):
-    options = provider.options()
+def write_context(provider, model, path, is_embedded, kind="CPU"):
+    options = provider.options(kind)
     for name, value in [("context_enable", 1), ("context_file_path", path), ("context_embed_mode", int(is_embedded))]:
         options.add_session_config_entry(f"ep.{name}", str(value))
     source = model if isinstance(model, str) else model.SerializeToString()

@@ -113,6 +113,61 @@ class HostTensor {
   taso_tensor tensor_{};
 };
 
+/// Memory of a GPU, or memory of the host (TASO_HOST) that copies to and from it use without a detour.
+class DeviceMemory {
+ public:
+  explicit DeviceMemory(std::size_t bytes, int device = 0, taso_place place = TASO_DEVICE)
+      : size_(bytes), device_(device), place_(place) {
+    detail::require(taso_device_allocate(device, place, bytes, &data_));
+  }
+  DeviceMemory(DeviceMemory&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(other.size_), device_(other.device_), place_(other.place_) {}
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(device_, other.device_);
+    std::swap(place_, other.place_);
+    return *this;
+  }
+  ~DeviceMemory() { taso_device_free(device_, place_, data_); }
+
+  void* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  /// Copies all of it, in the order of the stream.
+  void copy_from(const void* memory, void* stream = nullptr) {
+    detail::require(taso_device_copy(device_, data_, memory, size_, stream));
+  }
+  void copy_to(void* memory, void* stream = nullptr) const {
+    detail::require(taso_device_copy(device_, memory, data_, size_, stream));
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+  int device_ = 0;
+  taso_place place_ = TASO_DEVICE;
+};
+
+/// A cudaStream_t.
+class DeviceStream {
+ public:
+  explicit DeviceStream(int device = 0) : device_(device) { detail::require(taso_stream_create(device, &stream_)); }
+  DeviceStream(DeviceStream&& other) noexcept
+      : device_(other.device_), stream_(std::exchange(other.stream_, nullptr)) {}
+  DeviceStream& operator=(DeviceStream&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(stream_, other.stream_);
+    return *this;
+  }
+  ~DeviceStream() { taso_stream_destroy(device_, stream_); }
+  void* get() const { return stream_; }
+  void wait() const { detail::require(taso_stream_wait(device_, stream_)); }
+
+ private:
+  int device_;
+  void* stream_ = nullptr;
+};
+
 /// See taso.h for the names of options.
 class SessionOptions {
  public:

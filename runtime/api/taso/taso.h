@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define TASO_API_VERSION 1
+#define TASO_API_VERSION 2
 /* The most axes of a tensor at this interface. */
 #define TASO_MAX_RANK 16
 
@@ -111,6 +111,34 @@ TASO_API const char* taso_status_name(int32_t status);
 /* The number of GPUs that can be used, and a line for people about them, or why there is none. */
 TASO_API int32_t taso_device_count(void);
 TASO_API const char* taso_device_text(void);
+
+/* Memory, streams and events of GPUs, for programs that do not link CUDA themselves; since version 2. They are CUDA's
+ * own and may be mixed with those of the caller. `device` is the number of a GPU in CUDA's order, below
+ * taso_device_count(). Without such a GPU these functions return TASO_UNAVAILABLE.
+ *
+ * A GPU's name, and its memory in bytes; both may be null. The name lives until the process ends. */
+TASO_API taso_status taso_device_describe(int32_t device, const char** name, size_t* memory);
+/* TASO_DEVICE: memory of the GPU, aligned to 256 bytes. TASO_HOST: memory of the host that copies to and from the GPU
+ * use without a detour. No bytes give a null pointer. */
+TASO_API taso_status taso_device_allocate(int32_t device, int32_t place, size_t bytes, void** memory);
+/* Waits until the GPU does not use the memory any more. A null pointer is ignored. */
+TASO_API taso_status taso_device_free(int32_t device, int32_t place, void* memory);
+/* Queues a copy on a stream (null: the default stream), between any two places. Host memory that is not from
+ * taso_device_allocate has been read or written when the function returns. */
+TASO_API taso_status taso_device_copy(int32_t device, void* to, const void* from, size_t bytes, void* stream);
+/* Waits until everything that is queued on the GPU has ended, by whomever. */
+TASO_API taso_status taso_device_wait(int32_t device);
+/* A cudaStream_t that takes turns with the default stream, as CUDA's streams do unless they are made non-blocking. */
+TASO_API taso_status taso_stream_create(int32_t device, void** stream);
+TASO_API taso_status taso_stream_destroy(int32_t device, void* stream);
+/* Waits until everything that is queued on the stream has ended. */
+TASO_API taso_status taso_stream_wait(int32_t device, void* stream);
+/* A cudaEvent_t marks a place in a stream, which the host (taso_event_wait) or another stream waits for. */
+TASO_API taso_status taso_event_create(int32_t device, void** event);
+TASO_API taso_status taso_event_destroy(int32_t device, void* event);
+TASO_API taso_status taso_event_record(int32_t device, void* event, void* stream);
+TASO_API taso_status taso_event_wait(int32_t device, void* event);
+TASO_API taso_status taso_stream_wait_event(int32_t device, void* stream, void* event);
 
 /* Options
  *

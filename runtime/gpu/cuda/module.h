@@ -7,9 +7,9 @@
 
 extern "C" {
 
-/// Must be raised with every change below or in runtime/gpu/accelerator.h; a program refuses a module with another
-/// number.
-constexpr std::int32_t taso_cuda_interface = 5;
+/// Must be raised with every change below, in runtime/gpu/accelerator.h or device_services.h; a program refuses a
+/// module with another number.
+constexpr std::int32_t taso_cuda_interface = 6;
 
 /// Versions in the encoding of each library; 0 if it is missing.
 struct TasoCudaProbe {
@@ -29,4 +29,7 @@ void taso_cuda_probe(TasoCudaProbe* probe);
 /// Returns a `taso::gpu::Accelerator` that the caller owns, for a GPU by its number, or null with the reason in
 /// `trouble`. C++ types cross here: the module refuses if `layout` (layout.h) differs from its own. Never throws.
 void* taso_cuda_open(std::uint64_t layout, std::int32_t device, char* trouble, std::size_t trouble_size);
+
+/// The same for a `taso::gpu::DeviceServices`.
+void* taso_cuda_services(std::uint64_t layout, std::int32_t device, char* trouble, std::size_t trouble_size);
 }

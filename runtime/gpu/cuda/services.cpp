@@ -1,0 +1,106 @@
+// Memory, streams and events for callers without CUDA.
+#include "runtime/gpu/device_services.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+
+#include "runtime/gpu/cuda/handles.h"
+#include "runtime/gpu/cuda/layout.h"
+#include "runtime/gpu/cuda/module.h"
+
+namespace taso::gpu::cuda {
+namespace {
+
+class CudaServices : public DeviceServices {
+ public:
+  explicit CudaServices(int device) : device_(device) {}
+
+  std::string name() const override {
+    cudaDeviceProp properties{};
+    require(cudaGetDeviceProperties(&properties, device_), "its name");
+    return properties.name;
+  }
+  std::size_t memory_bytes() const override {
+    cudaDeviceProp properties{};
+    require(cudaGetDeviceProperties(&properties, device_), "its memory");
+    return properties.totalGlobalMem;
+  }
+  void* allocate(std::size_t bytes, bool is_on_host) override {
+    const DeviceGuard guard(device_);
+    void* memory = nullptr;
+    require(is_on_host ? cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) : cudaMalloc(&memory, bytes),
+            std::to_string(bytes) + " bytes of memory");
+    return memory;
+  }
+  void free(void* memory, bool is_on_host) override {
+    const DeviceGuard guard(device_);
+    require(is_on_host ? cudaFreeHost(memory) : cudaFree(memory), "memory that is freed");
+  }
+  void copy(void* to, const void* from, std::size_t bytes, void* stream) override {
+    const DeviceGuard guard(device_);
+    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue(stream)), "a copy");
+  }
+  void* make_stream() override {
+    const DeviceGuard guard(device_);
+    cudaStream_t stream = nullptr;
+    require(cudaStreamCreateWithFlags(&stream, cudaStreamDefault), "a stream");
+    return stream;
+  }
+  void end_stream(void* stream) override {
+    const DeviceGuard guard(device_);
+    require(cudaStreamDestroy(queue(stream)), "a stream");
+  }
+  void wait(void* stream) override {
+    const DeviceGuard guard(device_);
+    require(cudaStreamSynchronize(queue(stream)), "a stream");
+  }
+  void wait_for_all() override {
+    const DeviceGuard guard(device_);
+    require(cudaDeviceSynchronize(), "its work");
+  }
+  void* make_event() override {
+    const DeviceGuard guard(device_);
+    cudaEvent_t event = nullptr;
+    require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event");
+    return event;
+  }
+  void end_event(void* event) override {
+    const DeviceGuard guard(device_);
+    require(cudaEventDestroy(static_cast<cudaEvent_t>(event)), "an event");
+  }
+  void record(void* event, void* stream) override {
+    const DeviceGuard guard(device_);
+    require(cudaEventRecord(static_cast<cudaEvent_t>(event), queue(stream)), "an event");
+  }
+  void wait_for_event(void* event) override {
+    const DeviceGuard guard(device_);
+    require(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "an event");
+  }
+  void queue_wait(void* stream, void* event) override {
+    const DeviceGuard guard(device_);
+    require(cudaStreamWaitEvent(queue(stream), static_cast<cudaEvent_t>(event), 0), "an event");
+  }
+
+ private:
+  static cudaStream_t queue(void* stream) { return static_cast<cudaStream_t>(stream); }
+
+  int device_;
+};
+
+}  // namespace
+}  // namespace taso::gpu::cuda
+
+extern "C" __attribute__((visibility("default"))) void* taso_cuda_services(std::uint64_t layout, std::int32_t device,
+                                                                           char* trouble, std::size_t trouble_size) {
+  const auto say = [&](const char* why) {
+    std::snprintf(trouble, trouble_size, "%s", why);
+    return static_cast<void*>(nullptr);
+  };
+  if (layout != taso::gpu::border_layout) return say("the CUDA module belongs to another build of this program");
+  try {
+    return static_cast<taso::gpu::DeviceServices*>(new taso::gpu::cuda::CudaServices(device));
+  } catch (...) {
+    return say("there is not enough memory");
+  }
+}
