@@ -203,7 +203,7 @@ class Importer {
       // Below IR 4 every initializer is listed as an input and is still a constant.
       if (initializer != nullptr && view_.model->ir_version() < 4) continue;
       if (initializer != nullptr) result_.defaults.emplace(input.name(), initializer);
-      const Value value = pool().input(input.name(), read_type(input.type(), input.name(), Trust::contract));
+      const Value value = pool().input(input.name(), declared_type(input));
       result_.graph.inputs.push_back(value);
       if (value.type().element == ElementType::undefined && input.type().has_tensor_type())
         foreign_.emplace(input.name(), input.type().tensor_type().elem_type());
@@ -352,6 +352,10 @@ class Importer {
 };
 
 }  // namespace
+
+Type declared_type(const proto::ValueInfoProto& input) {
+  return read_type(input.type(), input.name(), Trust::contract);
+}
 
 ImportedModel import_model(const ModelView& view, SharedImport* shared) { return Importer(view, shared).run(); }
 

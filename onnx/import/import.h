@@ -40,4 +40,7 @@ struct ImportedModel {
 /// outlive it.
 ImportedModel import_model(const ModelView& view, SharedImport* shared = nullptr);
 
+/// The type that an input of a model declares. Dimensions without a number are unknowns.
+Type declared_type(const proto::ValueInfoProto& input);
+
 }  // namespace taso::onnx

@@ -29,8 +29,8 @@ struct taso_options {
 };
 
 struct taso_session {
-  template <class Model>
-  taso_session(Model model, taso::runtime::SessionOptions options) : session(std::move(model), std::move(options)) {
+  template <class... Arguments>
+  explicit taso_session(Arguments&&... arguments) : session(std::forward<Arguments>(arguments)...) {
     for (const auto* ports : {&session.inputs(), &session.outputs()}) {
       names.emplace_back();
       for (const taso::runtime::Port& port : *ports) {
@@ -168,8 +168,9 @@ std::unique_ptr<taso_session> loaded(std::string_view bytes, const std::string& 
   if (taso::runtime::is_engine(bytes))
     return std::make_unique<taso_session>(taso::runtime::parse_engine(bytes, name), std::move(chosen));
   taso::onnx::Model model = taso::onnx::Model::parse(bytes, folder);
-  if (chosen.search_seconds > 0) model = taso::runtime::optimized(model, chosen);
-  return std::make_unique<taso_session>(std::move(model), std::move(chosen));
+  if (chosen.search_seconds <= 0) return std::make_unique<taso_session>(std::move(model), std::move(chosen));
+  taso::onnx::Model found = taso::runtime::optimized(model, chosen);
+  return std::make_unique<taso_session>(std::move(found), std::move(chosen), std::move(model));
 }
 
 taso_status describe(const taso_session* session, bool is_output, std::size_t index, taso_value* value) {

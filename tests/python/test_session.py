@@ -166,7 +166,6 @@ WRONG = {
     "given twice": (lambda s: s(rows(2), BIAS, x=rows(2)), ValueError, "'x' is given twice"),
     "too many": (lambda s: s(rows(2), BIAS, BIAS), ValueError, "2 inputs .'x', 'b'., not 3"),
     "rank": (lambda s: s(rows(2)[0], BIAS), ValueError, "'x' cannot have the shape"),
-    "no rows": (lambda s: s(rows(0), BIAS), ValueError, "'x' cannot have the shape"),
     "size": (lambda s: s(rows(2), np.ones(4, np.float32)), ValueError, "'b' cannot have the shape"),
     "type": (lambda s: s(rows(2).astype(np.float64), BIAS), TypeError, "'x' has the type float32, not float64"),
     "byte order": (lambda s: s(rows(2).astype(">f4"), BIAS), TypeError, "'x' has the type float32, not >f4"),

@@ -168,8 +168,10 @@ TASO_API taso_status taso_session_warm_up(taso_session* session, const taso_tens
 
 /* Runs the model. Inputs and outputs are in the order of the model. Type, rank and shape of outputs are filled in;
  * their memory is `data` with `capacity` bytes. An output whose `data` is null gets memory of the host, which
- * taso_tensor_free frees. Inputs are not changed, but an output may lie in the memory of an input. Sizes that the
- * model leaves open are at least 1.
+ * taso_tensor_free frees. Inputs are not changed, but an output may lie in the memory of an input.
+ *
+ * Sizes that the model leaves open may be 0, as in the first step of a decoder without a past. Such a run does what the
+ * model says, without the rewrites of clean-ups and search. On a GPU, the host may compute it; the log then says so.
  *
  * `stream` is a cudaStream_t of the caller; null is the default stream. The run is ordered after the work that is
  * queued there. If all tensors are on the device, and all operators too, the call returns before the run has ended;
