@@ -11,25 +11,16 @@
 namespace taso::runtime {
 namespace {
 
-std::optional<Extents> extents_of(const Value& value, const Sizes& sizes) {
-  if (!value.type().shape) return std::nullopt;
+/// Throws InputError if a size depends on more than the shapes of inputs.
+Extents extents_of(const Value& value, const Sizes& sizes) {
+  const Type& type = value.type();
   Extents extents;
-  for (const Dim& dim : *value.type().shape) {
-    const auto size = size_of(dim, sizes);
-    if (!size) return std::nullopt;
-    extents.push_back(*size);
-  }
+  if (type.shape)
+    for (const Dim& dim : *type.shape)
+      if (const auto size = size_of(dim, sizes)) extents.push_back(*size);
+  if (!type.shape || extents.size() < type.shape->size())
+    throw InputError(fmt::format("cannot run: the shape {} is not known before run time", text_of(type)));
   return extents;
-}
-
-Extents known_extents(const Value& value, const Sizes& sizes) {
-  if (auto extents = extents_of(value, sizes)) return *std::move(extents);
-  throw InputError(fmt::format("cannot run: the shape {} is not known before run time", text_of(value.type())));
-}
-
-bool is_empty(const Value& value, const Sizes& sizes) {
-  const auto extents = value ? extents_of(value, sizes) : std::nullopt;
-  return extents && std::find(extents->begin(), extents->end(), 0) != extents->end();
 }
 
 }  // namespace
@@ -51,14 +42,14 @@ HostProgram host_program(const Graph& graph, const Sizes& sizes, gpu::Accelerato
     return count(one.extents) * static_cast<std::int64_t>(size_of(one.element));
   };
   for (std::uint32_t i = 0; i < graph.inputs.size(); ++i) {
-    inputs.push_back({graph.inputs[i].type().element, known_extents(graph.inputs[i], sizes)});
+    inputs.push_back({graph.inputs[i].type().element, extents_of(graph.inputs[i], sizes)});
     step.call.read.push_back(operand(graph.inputs[i], inputs.back().extents));
     step.read.push_back({gpu::Binding::Place::input, i, 0});
     steps.input_bytes.push_back(bytes(step.call.read.back()));
     steps.input_elements.push_back(step.call.read.back().element);
   }
   for (std::uint32_t i = 0; i < graph.outputs.size(); ++i) {
-    made.outputs.push_back(known_extents(graph.outputs[i], sizes));
+    made.outputs.push_back(extents_of(graph.outputs[i], sizes));
     step.call.written.push_back(operand(graph.outputs[i], made.outputs.back()));
     step.written.push_back({gpu::Binding::Place::output, i, 0});
     steps.output_bytes.push_back(bytes(step.call.written.back()));
@@ -81,24 +72,6 @@ HostProgram host_program(const Graph& graph, const Sizes& sizes, gpu::Accelerato
   steps.memory = std::move(memory);
   made.program = gpu.load(std::move(steps));
   return made;
-}
-
-bool computes_from_nothing(const Graph& graph, const Sizes& sizes) {
-  const std::vector<const Node*> nodes = graph.nodes();
-  return std::any_of(nodes.begin(), nodes.end(), [&](const Node* node) {
-    const Operator* const op = node->as_operator();
-    const Opaque* const opaque = node->as_opaque();
-    const bool has_kernel =
-        op != nullptr ? !std::holds_alternative<op::Concat>(*op)
-                      : opaque != nullptr && opaque->body && (opaque->body->movement() || opaque->body->function());
-    if (!has_kernel) return false;
-    const auto operands = node->inputs();
-    if (std::none_of(operands.begin(), operands.end(), [&](const Value& one) { return is_empty(one, sizes); }))
-      return false;
-    for (std::size_t i = 0; i < node->outputs().size(); ++i)
-      if (!is_empty(node->output(i), sizes)) return true;
-    return false;
-  });
 }
 
 }  // namespace taso::runtime

@@ -1,5 +1,5 @@
 // A program for a device that computes everything on the host, in one step. Inputs and outputs may still be on the
-// device. For graphs that a GPU has no plan for.
+// device. For graphs that a GPU has no plan for: its kernels expect operands with elements.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,5 @@ struct HostProgram {
 /// `graph` must live as long as the program. Throws InputError if a size of an output is not known before the run.
 HostProgram host_program(const Graph& graph, const Sizes& sizes, gpu::Accelerator& gpu, cost::Precision precision,
                          unsigned threads, gpu::DeviceMemory memory);
-
-/// Whether something is computed from no elements: a sum of none, a product of matrices without columns. Kernels may
-/// not do this. Joining with an empty tensor does not count, and neither does what the host computes anyway.
-bool computes_from_nothing(const Graph& graph, const Sizes& sizes);
 
 }  // namespace taso::runtime

@@ -171,7 +171,8 @@ TASO_API taso_status taso_session_warm_up(taso_session* session, const taso_tens
  * taso_tensor_free frees. Inputs are not changed, but an output may lie in the memory of an input.
  *
  * Sizes that the model leaves open may be 0, as in the first step of a decoder without a past. Such a run does what the
- * model says, without the rewrites of clean-ups and search. On a GPU, the host may compute it; the log then says so.
+ * model says, without the rewrites of clean-ups and search. For a session on a GPU, the
+ * host computes it, and the log says so.
  *
  * `stream` is a cudaStream_t of the caller; null is the default stream. The run is ordered after the work that is
  * queued there. If all tensors are on the device, and all operators too, the call returns before the run has ended;
