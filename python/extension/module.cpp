@@ -213,6 +213,9 @@ nb::object array_of(const taso_tensor& tensor) {
   return nb::cast(nb::ndarray<nb::numpy>(tensor.data, shape.size(), shape.data(), owner, nullptr, *dtype));
 }
 
+/// Of inputs, none for those left out; of outputs, none for those of unknown rank.
+using Shapes = std::vector<std::optional<std::vector<std::int64_t>>>;
+
 class Session {
  public:
   Session(nb::object model, const std::optional<std::string>& folder,
@@ -267,7 +270,8 @@ class Session {
         }
         shape = nb::tuple(sizes);
       }
-      all.append(nb::make_tuple(value.name, value.type, shape));
+      const bool is_optional = !are_outputs && taso_session_input_is_optional(session_.get(), i) == 1;
+      all.append(nb::make_tuple(value.name, value.type, shape, is_optional));
     }
     return all;
   }
@@ -282,18 +286,17 @@ class Session {
     const nb::gil_scoped_release no_gil;
     require(taso_session_save_engine(session_.get(), path.c_str()));
   }
-  void warm_up(const std::vector<std::vector<std::int64_t>>& shapes) {
+  void warm_up(const Shapes& shapes) {
     const auto inputs = shaped(shapes);
     const nb::gil_scoped_release no_gil;
     require(taso_session_warm_up(session_.get(), inputs.data(), inputs.size()));
   }
   /// The shapes of outputs, with -1 for sizes that are not known; none if the rank is not known.
-  std::vector<std::optional<std::vector<std::int64_t>>> infer(
-      const std::vector<std::vector<std::int64_t>>& shapes) const {
+  Shapes infer(const Shapes& shapes) const {
     const auto inputs = shaped(shapes);
     std::vector<taso_tensor> outputs(taso_session_output_count(session_.get()));
     require(taso_session_infer(session_.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
-    std::vector<std::optional<std::vector<std::int64_t>>> all;
+    Shapes all;
     for (const taso_tensor& output : outputs) {
       all.emplace_back();
       if (output.rank >= 0) all.back() = shape_of(output);
@@ -305,7 +308,7 @@ class Session {
   nb::list run(const nb::sequence& inputs, const nb::sequence& outputs, std::uintptr_t stream) {
     std::vector<nb::ndarray<>> kept;
     std::vector<taso_tensor> given, results;
-    for (const nb::handle input : inputs) given.push_back(tensor_of(input, kept));
+    for (const nb::handle input : inputs) given.push_back(input.is_none() ? taso_tensor{} : tensor_of(input, kept));
     for (const nb::handle output : outputs)
       results.push_back(output.is_none() ? taso_tensor{} : tensor_of(output, kept));
     std::vector<bool> is_ours;
@@ -328,9 +331,13 @@ class Session {
   Callbacks* callbacks() { return callbacks_.get(); }
 
  private:
-  static std::vector<taso_tensor> shaped(const std::vector<std::vector<std::int64_t>>& shapes) {
+  static std::vector<taso_tensor> shaped(const Shapes& shapes) {
     std::vector<taso_tensor> all(shapes.size());
-    for (std::size_t i = 0; i < shapes.size(); ++i) set_shape(all[i], shapes[i]);
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      if (!shapes[i]) continue;
+      all[i].type = TASO_FLOAT32;  // any: it is not left out
+      set_shape(all[i], *shapes[i]);
+    }
     return all;
   }
 

@@ -147,11 +147,18 @@ void set_shape(taso_tensor& tensor, const taso::Extents& extents) {
   std::copy(extents.begin(), extents.end(), tensor.shape);
 }
 
-/// Only shapes.
-std::vector<RunTensor> shapes_of(const taso_tensor* inputs, std::size_t count) {
+bool is_left_out(const taso_tensor& tensor) {
+  return tensor.type == TASO_UNDEFINED && tensor.rank == 0 && tensor.data == nullptr;
+}
+
+/// Only shapes, and what is left out. A required input without axes may look as if it were left out.
+std::vector<RunTensor> shapes_of(const taso::runtime::Session& session, const taso_tensor* inputs, std::size_t count) {
   if (count > 0) required(inputs, "the array of inputs");
   std::vector<RunTensor> list(count);
-  for (std::size_t i = 0; i < count; ++i) list[i].extents = extents_of(inputs[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    list[i].extents = extents_of(inputs[i]);
+    list[i].is_left_out = session.inputs()[i].is_optional && is_left_out(inputs[i]);
+  }
   return list;
 }
 
@@ -333,6 +340,11 @@ taso_status taso_session_output(const taso_session* session, size_t index, taso_
   return describe(session, true, index, value);
 }
 
+int32_t taso_session_input_is_optional(const taso_session* session, size_t index) {
+  if (session == nullptr || index >= session->session.inputs().size()) return 0;
+  return session->session.inputs()[index].is_optional ? 1 : 0;
+}
+
 int32_t taso_session_place(const taso_session* session) {
   return session != nullptr && session->session.is_on_gpu() ? TASO_DEVICE : TASO_HOST;
 }
@@ -354,7 +366,7 @@ taso_status taso_session_infer(const taso_session* session, const taso_tensor* i
     need_count("inputs", loaded.inputs().size(), input_count);
     need_count("outputs", loaded.outputs().size(), output_count);
     if (output_count > 0) required(outputs, "the array of outputs");
-    const auto shapes = loaded.infer(shapes_of(inputs, input_count));
+    const auto shapes = loaded.infer(shapes_of(loaded, inputs, input_count));
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       outputs[i].type = number_of(loaded.outputs()[i].type.element);
       outputs[i].rank = -1;
@@ -367,7 +379,7 @@ taso_status taso_session_warm_up(taso_session* session, const taso_tensor* input
   return guarded(TASO_BAD_ARGUMENT, [&] {
     taso::runtime::Session& loaded = required(session, "the session").session;
     need_count("inputs", loaded.inputs().size(), input_count);
-    loaded.warm_up(shapes_of(inputs, input_count));
+    loaded.warm_up(shapes_of(loaded, inputs, input_count));
   });
 }
 
@@ -378,8 +390,10 @@ taso_status taso_session_run(taso_session* session, const taso_tensor* inputs, s
     need_count("inputs", loaded.inputs().size(), input_count);
     need_count("outputs", loaded.outputs().size(), output_count);
     if (output_count > 0) required(outputs, "the array of outputs");
-    std::vector<RunTensor> given = shapes_of(inputs, input_count), taken(output_count);
+    std::vector<RunTensor> given = shapes_of(loaded, inputs, input_count), taken(output_count);
     for (std::size_t i = 0; i < input_count; ++i) {
+      given[i].is_left_out = is_left_out(inputs[i]);
+      if (given[i].is_left_out) continue;
       given[i].data = static_cast<std::byte*>(inputs[i].data);
       given[i].capacity = inputs[i].capacity;
       given[i].element = element_of(inputs[i].type);

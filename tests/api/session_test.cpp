@@ -113,6 +113,29 @@ TEST_CASE("sizes may be 0") {
   CHECK_THAT(text, Catch::Contains("depth"));
 }
 
+TEST_CASE("inputs with a default may be left out") {
+  proto::ModelProto model = any_product();
+  const std::vector<float> weight{1, 2, 3, 4};
+  *model.mutable_graph()->add_initializer() = onnx::write_tensor(Array::of<float>({2, 2}, weight), "y");
+  Session session = load(model);
+  CHECK_FALSE(session.is_optional(0));
+  CHECK(session.is_optional(1));
+  CHECK_FALSE(session.is_optional(2));
+  CHECK(taso_session_input_is_optional(nullptr, 0) == 0);
+  CHECK(session.inputs().size() == 2);
+  CHECK(std::string(session.inputs()[1].name) == "y");
+  std::vector<float> x{1, 1, 2, 0}, other{5, 6};
+  const auto kept = session.run({TensorView::of(x, {2, 2}), TensorView()});
+  CHECK(std::vector<float>(kept[0].values<float>().begin(), kept[0].values<float>().end()) ==
+        std::vector<float>{4, 6, 2, 4});
+  const auto given = session.run({TensorView::of(x, {2, 2}), TensorView::of(other, {2, 1})});
+  CHECK(std::vector<float>(given[0].values<float>().begin(), given[0].values<float>().end()) ==
+        std::vector<float>{11, 10});
+  const auto [status, text] = refusal([&] { session.run({TensorView(), TensorView()}); });
+  CHECK(status == TASO_BAD_ARGUMENT);
+  CHECK_THAT(text, Catch::Contains("'x' has no default"));
+}
+
 TEST_CASE("results go into memory of the caller, also into that of an input") {
   Session session = load(any_product());
   std::vector<float> x = random_floats(9, 1), y = random_floats(9, 2), room(20, -7);

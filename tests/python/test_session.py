@@ -154,6 +154,38 @@ def test_names_that_are_no_words_and_names_of_options(taso):
     assert session(one, one, one, one)["a/b"].tolist() == [4, 4]
 
 
+def test_inputs_with_a_default_may_be_left_out(taso, tmp_path):
+    weights = [onnx.numpy_helper.from_array(np.array(content, np.float32), name)
+               for name, content in (("scale", [1, 2, 3]), ("bias", 4))]
+    proto = model([helper.make_node("Mul", ["x", "scale"], ["p"]), helper.make_node("Add", ["p", "bias"], ["y"])],
+                  [value("scale", ["width"]), value("x", ["rows", "width"]), value("bias", [])],
+                  [value("y", ["rows", "width"])], weights)
+    taso.Session(proto).save_engine(tmp_path / "model.taso")
+    x, bias = np.arange(6, dtype=np.float32).reshape(2, 3), np.array(-1, np.float32)
+    scale = np.array([3, 2, 1], np.float32)
+    for session in (taso.Session(proto), taso.Session(tmp_path / "model.taso"), taso.Session(proto, optimize=0.2)):
+        assert [one.optional for one in session.inputs] == [True, False, True]
+        for given in ({"x": x}, {"x": x, "bias": bias}, {"x": x, "scale": scale},
+                      {"x": x, "scale": scale, "bias": bias}, {"x": x[:0]}, {"x": x[:0], "scale": scale}):
+            wanted = expected(proto, given)["y"]
+            np.testing.assert_allclose(session(**given)["y"], wanted)
+            np.testing.assert_allclose(session.run({"scale": None, **given})["y"], wanted)
+            shapes = {name: one.shape for name, one in given.items()}
+            session.warm_up(shapes)
+            assert session.infer(shapes) == {"y": wanted.shape}
+        np.testing.assert_allclose(session(None, x)["y"], expected(proto, {"x": x})["y"])
+        np.testing.assert_allclose(session(scale, x)["y"], expected(proto, {"x": x, "scale": scale})["y"])
+        with pytest.raises(ValueError, match="'x' is missing"):
+            session(scale=scale)
+        with pytest.raises(ValueError, match="3 inputs"):
+            session(scale)
+        wide = np.ones(5, np.float32), np.ones((2, 5), np.float32)
+        assert session(*wide)["y"].shape == (2, 5)
+    proto.ir_version = 3  # there it is a constant
+    assert [one.name for one in taso.Session(proto).inputs] == ["x"]
+    np.testing.assert_allclose(taso.Session(proto)(x)["y"], expected(proto, {"x": x})["y"])
+
+
 def test_a_model_without_inputs(taso):
     constant = onnx.numpy_helper.from_array(np.arange(3, dtype=np.float32), "c")
     session = taso.Session(model([helper.make_node("Relu", ["c"], ["y"])], [], [value("y", [3])], [constant]))

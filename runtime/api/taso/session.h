@@ -57,7 +57,7 @@ constexpr taso_type type_of() {
 
 }  // namespace detail
 
-/// A tensor in memory of the caller, dense and row-major.
+/// A tensor in memory of the caller, dense and row-major. TensorView() stands for an optional input that is left out.
 struct TensorView : taso_tensor {
   TensorView() : taso_tensor{} {}
   TensorView(void* memory, std::size_t bytes, taso_type element, taso_place where, std::span<const std::int64_t> sizes)
@@ -168,6 +168,8 @@ class Session {
 
   std::vector<taso_value> inputs() const { return values(taso_session_input_count, taso_session_input); }
   std::vector<taso_value> outputs() const { return values(taso_session_output_count, taso_session_output); }
+  /// Whether the model has a default for an input.
+  bool is_optional(std::size_t input) const { return taso_session_input_is_optional(session_.get(), input) == 1; }
   bool is_on_device() const { return taso_session_place(session_.get()) == TASO_DEVICE; }
   std::string device() const { return taso_session_device(session_.get()); }
   std::string report() { return taso_session_report(session_.get()); }

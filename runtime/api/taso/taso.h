@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define TASO_API_VERSION 1
+#define TASO_API_VERSION 2
 /* The most axes of a tensor at this interface. */
 #define TASO_MAX_RANK 16
 
@@ -153,14 +153,18 @@ TASO_API size_t taso_session_input_count(const taso_session* session);
 TASO_API size_t taso_session_output_count(const taso_session* session);
 TASO_API taso_status taso_session_input(const taso_session* session, size_t index, taso_value* value);
 TASO_API taso_status taso_session_output(const taso_session* session, size_t index, taso_value* value);
+/* 1 if the model has a default for this input: an initializer that callers may override (IR version 4 and newer). Such
+ * an input may be left out: its tensor then has the type TASO_UNDEFINED, rank 0 and null as `data`, as taso_tensor{0}.
+ * A session is planned for calls that leave these inputs out. */
+TASO_API int32_t taso_session_input_is_optional(const taso_session* session, size_t index);
 /* Whether it runs on a GPU (TASO_DEVICE); what it runs on, for people; and everything about it, as JSON. */
 TASO_API int32_t taso_session_place(const taso_session* session);
 TASO_API const char* taso_session_device(const taso_session* session);
 /* Lives until the session is destroyed or asked again. */
 TASO_API const char* taso_session_report(taso_session* session);
 
-/* Fills in type, rank and shape of the outputs that inputs of these shapes give; only the shapes of inputs count. A
- * size that depends on the content of inputs is -1, an unknown rank too. */
+/* Fills in type, rank and shape of the outputs that inputs of these shapes give; only the shapes of inputs count, and
+ * which are left out. A size that depends on the content of inputs is -1, an unknown rank too. */
 TASO_API taso_status taso_session_infer(const taso_session* session, const taso_tensor* inputs, size_t input_count,
                                         taso_tensor* outputs, size_t output_count);
 /* Makes the plan for inputs of these shapes now, instead of in the first run; only the shapes of inputs count. */
