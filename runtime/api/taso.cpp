@@ -79,6 +79,8 @@ taso_status guarded(taso_status input, const Work& work) {
     return failed(TASO_CANCELLED, error.what());
   } catch (const taso::runtime::CheckFailed& error) {
     return failed(TASO_CHECK_FAILED, error.what());
+  } catch (const taso::runtime::BadTensor& error) {
+    return failed(TASO_BAD_ARGUMENT, error.what());
   } catch (const taso::InputError& error) {
     return failed(input, error.what());
   } catch (const taso::EnvironmentError& error) {
@@ -170,6 +172,11 @@ void need_count(const char* what, std::size_t expected, std::size_t given) {
 std::unique_ptr<taso_session> loaded(std::string_view bytes, const std::string& name,
                                      const std::filesystem::path& folder, const taso_options* options) {
   taso::runtime::SessionOptions chosen = options == nullptr ? taso::runtime::SessionOptions() : options->options;
+  try {
+    chosen.check_files();
+  } catch (const taso::InputError& error) {
+    throw BadArgument(error.what());
+  }
   if (taso::runtime::is_engine(bytes) && chosen.search_seconds > 0)
     chosen.say(LogLevel::warning, "an engine file is run as it is: nothing is searched");
   if (taso::runtime::is_engine(bytes))
@@ -316,7 +323,7 @@ taso_status taso_session_load_bytes(const void* bytes, size_t size, const char* 
 }
 
 taso_status taso_session_save_engine(taso_session* session, const char* path) {
-  return guarded(TASO_BAD_ARGUMENT, [&] {
+  return guarded(TASO_BAD_MODEL, [&] {
     const taso::runtime::Engine engine = required(session, "the session").session.engine();
     taso::runtime::write_engine(engine, &required(path, "the path"));
   });
@@ -361,7 +368,7 @@ const char* taso_session_report(taso_session* session) {
 
 taso_status taso_session_infer(const taso_session* session, const taso_tensor* inputs, size_t input_count,
                                taso_tensor* outputs, size_t output_count) {
-  return guarded(TASO_BAD_ARGUMENT, [&] {
+  return guarded(TASO_BAD_MODEL, [&] {
     const taso::runtime::Session& loaded = required(session, "the session").session;
     need_count("inputs", loaded.inputs().size(), input_count);
     need_count("outputs", loaded.outputs().size(), output_count);
@@ -376,7 +383,7 @@ taso_status taso_session_infer(const taso_session* session, const taso_tensor* i
 }
 
 taso_status taso_session_warm_up(taso_session* session, const taso_tensor* inputs, size_t input_count) {
-  return guarded(TASO_BAD_ARGUMENT, [&] {
+  return guarded(TASO_BAD_MODEL, [&] {
     taso::runtime::Session& loaded = required(session, "the session").session;
     need_count("inputs", loaded.inputs().size(), input_count);
     loaded.warm_up(shapes_of(loaded, inputs, input_count));
@@ -385,7 +392,7 @@ taso_status taso_session_warm_up(taso_session* session, const taso_tensor* input
 
 taso_status taso_session_run(taso_session* session, const taso_tensor* inputs, size_t input_count, taso_tensor* outputs,
                              size_t output_count, void* stream) {
-  return guarded(TASO_BAD_ARGUMENT, [&] {
+  return guarded(TASO_BAD_MODEL, [&] {
     taso::runtime::Session& loaded = required(session, "the session").session;
     need_count("inputs", loaded.inputs().size(), input_count);
     need_count("outputs", loaded.outputs().size(), output_count);

@@ -40,7 +40,7 @@ std::size_t bytes_of(ElementType element, const Extents& extents) {
   std::int64_t bytes = static_cast<std::int64_t>(size_of(element));
   for (const std::int64_t extent : extents)
     if (__builtin_mul_overflow(bytes, extent, &bytes))
-      throw InputError(fmt::format("a tensor of the shape [{}] is too large", fmt::join(extents, ", ")));
+      throw BadTensor(fmt::format("a tensor of the shape [{}] is too large", fmt::join(extents, ", ")));
   return static_cast<std::size_t>(bytes);
 }
 
@@ -71,8 +71,8 @@ std::string shape_text(const Extents& extents) { return fmt::format("[{}]", fmt:
 void need_room(const Port& port, const RunTensor& output) {
   const std::size_t bytes = bytes_of(output.element, output.extents);
   if (output.data != nullptr && output.capacity < bytes)
-    throw InputError(fmt::format("the output '{}' has {} bytes of memory, but its shape {} needs {}",
-                                 on_one_line(port.name), output.capacity, shape_text(output.extents), bytes));
+    throw BadTensor(fmt::format("the output '{}' has {} bytes of memory, but its shape {} needs {}",
+                                on_one_line(port.name), output.capacity, shape_text(output.extents), bytes));
 }
 
 }  // namespace
@@ -160,12 +160,12 @@ void Session::open_gpu(Engine* engine) {
 
 Session::Shaped Session::shaped(std::span<const RunTensor> given) const {
   if (given.size() != inputs().size())
-    throw InputError(fmt::format("the model has {} inputs, not {}", inputs().size(), given.size()));
+    throw BadTensor(fmt::format("the model has {} inputs, not {}", inputs().size(), given.size()));
   Shaped found;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Port& port = inputs()[i];
     if (given[i].is_left_out && !port.is_optional)
-      throw InputError(fmt::format("the input '{}' has no default: it cannot be left out", on_one_line(port.name)));
+      throw BadTensor(fmt::format("the input '{}' has no default: it cannot be left out", on_one_line(port.name)));
     if (given[i].is_left_out) continue;
     learn_sizes(port.name, port.type.shape, given[i].extents, found.sizes);
     if (port.is_optional) found.unusual.given.insert(port.name);
@@ -282,7 +282,7 @@ void Session::check_process() const {
 void Session::run(std::span<const RunTensor> given, std::span<RunTensor> outputs, void* stream) {
   check_process();
   if (outputs.size() != outputs_.size())
-    throw InputError(fmt::format("the model has {} outputs, not {}", outputs_.size(), outputs.size()));
+    throw BadTensor(fmt::format("the model has {} outputs, not {}", outputs_.size(), outputs.size()));
   check_inputs(given);
   const Shaped found = shaped(given);
   std::vector<RunTensor> used;
@@ -292,8 +292,7 @@ void Session::run(std::span<const RunTensor> given, std::span<RunTensor> outputs
   const auto on_host = [](const auto& list, const std::vector<Port>& ports) {
     for (std::size_t i = 0; i < list.size(); ++i)
       if (list[i].is_on_device)
-        throw InputError(
-            fmt::format("'{}' is on a device, but the model runs on the host", on_one_line(ports[i].name)));
+        throw BadTensor(fmt::format("'{}' is on a device, but the model runs on the host", on_one_line(ports[i].name)));
   };
   on_host(given, inputs());
   on_host(outputs, outputs_);
@@ -307,17 +306,17 @@ void Session::check_inputs(std::span<const RunTensor> given) const {
     const std::string name = on_one_line(inputs()[i].name);
     if (input.is_left_out) continue;  // refused with the shape if it must not be
     if (element == ElementType::undefined)
-      throw InputError(fmt::format("the input '{}' has a type that cannot be run", name));
+      throw BadTensor(fmt::format("the input '{}' has a type that cannot be run", name));
     if (input.element != element)
-      throw InputError(
+      throw BadTensor(
           fmt::format("the input '{}' has the type {}, not {}", name, name_of(element), name_of(input.element)));
     const bool has_negative = std::any_of(input.extents.begin(), input.extents.end(), [](auto one) { return one < 0; });
     if (has_negative) continue;  // refused with the shape
     if (input.data == nullptr && bytes_of(input.element, input.extents) > 0)
-      throw InputError(fmt::format("the input '{}' has no memory", name));
+      throw BadTensor(fmt::format("the input '{}' has no memory", name));
     if (input.capacity < bytes_of(input.element, input.extents))
-      throw InputError(fmt::format("the input '{}' has {} bytes of memory, but its shape {} needs {}", name,
-                                   input.capacity, shape_text(input.extents), bytes_of(input.element, input.extents)));
+      throw BadTensor(fmt::format("the input '{}' has {} bytes of memory, but its shape {} needs {}", name,
+                                  input.capacity, shape_text(input.extents), bytes_of(input.element, input.extents)));
   }
 }
 
@@ -361,7 +360,7 @@ void Session::run_on_gpu(const Shaped& shaped, std::span<const RunTensor> used, 
     output.extents = plan->output_extents(i);
     need_room(outputs_[i], output);
     if (output.is_on_device && output.data == nullptr && bytes_of(output.element, output.extents) > 0)
-      throw InputError(fmt::format("the output '{}' has no memory on the device", on_one_line(outputs_[i].name)));
+      throw BadTensor(fmt::format("the output '{}' has no memory on the device", on_one_line(outputs_[i].name)));
     taken.push_back({output.data, output.is_on_device, output.element});
     const ElementType stored = cost::stored(output.element, precision());
     if (output.is_on_device || (output.data != nullptr && stored == output.element)) continue;

@@ -52,11 +52,12 @@ class Session {
   std::string report();
 
   /// The shapes of the outputs that inputs of these shapes give; nothing where a rank depends on content, -1 where a
-  /// size does. Throws InputError if the shapes do not fit.
+  /// size does. Throws BadTensor if the shapes do not fit.
   std::vector<std::optional<Extents>> infer(std::span<const RunTensor> inputs) const;
   /// Makes the plan for inputs of these shapes.
   void warm_up(std::span<const RunTensor> inputs);
-  /// `stream` is a cudaStream_t. Throws InputError if a tensor does not fit; the session stays usable.
+  /// `stream` is a cudaStream_t. Throws BadTensor if a tensor does not fit, and another InputError if the model cannot
+  /// run with these; the session stays usable.
   void run(std::span<const RunTensor> inputs, std::span<RunTensor> outputs, void* stream);
 
  private:

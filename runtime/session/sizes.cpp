@@ -10,7 +10,7 @@ namespace taso::runtime {
 
 void learn_sizes(const std::string& name, const std::optional<Shape>& declared, const Extents& extents, Sizes& sizes) {
   const auto refuse = [&](const std::string& why) {
-    throw InputError(
+    throw BadTensor(
         fmt::format("the input '{}' cannot have the shape [{}]: {}", on_one_line(name), fmt::join(extents, ", "), why));
   };
   for (const std::int64_t extent : extents)

@@ -199,6 +199,38 @@ TEST_CASE("a tensor that does not fit is refused, and the session goes on") {
   taso_tensor_free(nullptr);
 }
 
+TEST_CASE("a model that cannot run with tensors that fit is to blame") {
+  proto::ModelProto model = empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
+  declare(*graph.add_input(), "x", {4});
+  declare(*graph.add_input(), "shape", {2}, proto::TensorProto::INT64);
+  declare(*graph.add_output(), "y", {2, 2});
+  add_node(graph, "Reshape", {"x", "shape"}, {"y"});
+  Session session = load(model);
+  std::vector<float> x(4, 1);
+  std::vector<std::int64_t> good{2, 2}, bad{3, 2}, longer(3, 1);
+  CHECK(session.run({TensorView::of(x, {4}), TensorView::of(good, {2})})[0].count() == 4);
+  CHECK(refusal([&] { session.run({TensorView::of(x, {4}), TensorView::of(bad, {2})}); }).first == TASO_BAD_MODEL);
+  CHECK(refusal([&] {
+          session.run({TensorView::of(x, {4}), TensorView::of(longer, {3})});
+        }).first == TASO_BAD_ARGUMENT);
+  CHECK(session.run({TensorView::of(x, {4}), TensorView::of(good, {2})})[0].count() == 4);
+}
+
+TEST_CASE("a file of prices that cannot be used is the caller's mistake") {
+  const TemporaryFolder folder;
+  const std::string missing = (folder / "none.prices").string(), junk = (folder / "junk.prices").string();
+  std::ofstream(junk) << "no prices";
+  for (const char* const seconds : {"0", "1"})
+    for (const std::string& file : {missing, junk}) {
+      const auto [status, text] = refusal([&] {
+        Session(example("small_convnet.onnx"), {{"device", "cpu"}, {"optimize", seconds}, {"prices", file}});
+      });
+      CHECK(status == TASO_BAD_ARGUMENT);
+      CHECK_THAT(text, Catch::Contains(file) && !Catch::Contains("small_convnet"));
+    }
+}
+
 TEST_CASE("options are checked") {
   SessionOptions options;
   for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"device", "gpu"},
