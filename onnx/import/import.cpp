@@ -87,6 +87,14 @@ Dim named(const std::string& name) {
   return Dim::symbol(looks_unnamed ? name + "#" : name);
 }
 
+/// The name that an unknown has in the model; empty if it has none there.
+std::string name_in_model(const std::string& symbol) {
+  if (symbol.ends_with(runtime::inference::computed_mark)) return "";
+  if (symbol.ends_with("#")) return symbol.substr(0, symbol.size() - 1);
+  const std::size_t digits = symbol.find_last_not_of("0123456789");
+  return digits != std::string::npos && symbol[digits] == '#' ? "" : symbol;
+}
+
 /// The name of a model's constant in the graph. It never looks like the names of numbers that lowering creates.
 std::string constant_name(const std::string& name, const Type& type) {
   const bool looks_made_up = type.shape && type.shape->empty() && name.ends_with(")") &&
@@ -355,6 +363,18 @@ class Importer {
 
 Type declared_type(const proto::ValueInfoProto& input) {
   return read_type(input.type(), input.name(), Trust::contract);
+}
+
+std::string dimension_text(const Dim& dim) {
+  const std::vector<std::string> symbols = dim.symbols();
+  if (symbols.size() == 1 && dim == Dim::symbol(symbols.front())) return name_in_model(symbols.front());
+  bool has_names = !symbols.empty();
+  for (const std::string& symbol : symbols) has_names &= !name_in_model(symbol).empty();
+  if (!has_names) return "";
+  return substitute(
+             dim,
+             [](std::string_view symbol) { return std::optional(Dim::symbol(name_in_model(std::string(symbol)))); })
+      .text();
 }
 
 ImportedModel import_model(const ModelView& view, SharedImport* shared) { return Importer(view, shared).run(); }

@@ -59,7 +59,8 @@ class Session:
     device       "auto" (a GPU if there is one that can run the model), "cpu", "cuda", "cuda:1"
     precision    how a GPU computes float32: "float32", "tf32", "float16", "bfloat16"; None: "float32", or what the
                  engine file says
-    optimize     the seconds that a search for a faster model may take while the model is loaded
+    optimize     the seconds that a search for a faster model may take while the model is loaded. It searches for what
+                 is fast on a GPU, by default on an NVIDIA H200; the result may be no faster on a CPU
     threads      on the host; 0: all processors
     measure      measure kernels that have no recorded price while the model is loaded
     log          a function of a level (0 warning, 1 information, 2 detail) and a text; None: Python's logger "taso";

@@ -30,19 +30,8 @@ struct taso_options {
 
 struct taso_session {
   template <class... Arguments>
-  explicit taso_session(Arguments&&... arguments) : session(std::forward<Arguments>(arguments)...) {
-    for (const auto* ports : {&session.inputs(), &session.outputs()}) {
-      names.emplace_back();
-      for (const taso::runtime::Port& port : *ports) {
-        names.back().emplace_back();
-        if (port.type.shape)
-          for (const taso::Dim& dim : *port.type.shape)
-            names.back().back().push_back(dim.is_static() ? "" : dim.text());
-      }
-    }
-  }
+  explicit taso_session(Arguments&&... arguments) : session(std::forward<Arguments>(arguments)...) {}
   taso::runtime::Session session;
-  std::vector<std::vector<std::vector<std::string>>> names;  // of dimensions: of inputs and outputs
   std::string report;
 };
 
@@ -184,7 +173,10 @@ std::unique_ptr<taso_session> loaded(std::string_view bytes, const std::string& 
   taso::onnx::Model model = taso::onnx::Model::parse(bytes, folder);
   if (chosen.search_seconds <= 0) return std::make_unique<taso_session>(std::move(model), std::move(chosen));
   taso::onnx::Model found = taso::runtime::optimized(model, chosen);
-  return std::make_unique<taso_session>(std::move(found), std::move(chosen), std::move(model));
+  auto made = std::make_unique<taso_session>(std::move(found), chosen, std::move(model));
+  if (!made->session.is_on_gpu())
+    chosen.say(LogLevel::warning, "the search used prices of a GPU: what it found may be no faster on the CPU");
+  return made;
 }
 
 taso_status describe(const taso_session* session, bool is_output, std::size_t index, taso_value* value) {
@@ -204,7 +196,7 @@ taso_status describe(const taso_session* session, bool is_output, std::size_t in
     for (std::size_t i = 0; i < port.type.shape->size(); ++i) {
       const taso::Dim& dim = (*port.type.shape)[i];
       described.shape[i] = dim.known().value_or(-1);
-      if (!dim.is_static()) described.dimensions[i] = session->names[is_output ? 1 : 0][index][i].c_str();
+      if (!port.dimensions[i].empty()) described.dimensions[i] = port.dimensions[i].c_str();
     }
   });
 }

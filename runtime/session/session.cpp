@@ -82,18 +82,33 @@ Session::Session(onnx::Model model, SessionOptions options, std::optional<onnx::
   const auto start = Clock::now();
   read();
   if (options_.device != SessionOptions::Device::cpu) open_gpu(nullptr);
-  options_.say(LogLevel::info, fmt::format("ready on {} after {:.2f} s", device_, seconds_since(start)));
+  tell_ready(seconds_since(start), options_.precision.has_value());
 }
 
 Session::Session(Engine engine, SessionOptions options)
     : options_(std::move(options)), model_(onnx::Model::parse(engine.model, onnx::no_folder)), process_(::getpid()) {
   const auto start = Clock::now();
-  if (!options_.precision) options_.precision = engine.precision;
+  const bool has_precision = options_.precision.has_value();
+  if (!has_precision) options_.precision = engine.precision;
   has_source_ = !engine.is_searched;
   engine.model = {};
   read();
   if (options_.device != SessionOptions::Device::cpu) open_gpu(&engine);
-  options_.say(LogLevel::info, fmt::format("ready on {} after {:.2f} s", device_, seconds_since(start)));
+  tell_ready(seconds_since(start), has_precision);
+}
+
+void Session::tell_ready(double seconds, bool has_precision) const {
+  if (!is_on_gpu()) {
+    std::vector<std::string> unused;
+    if (has_precision && precision() != cost::Precision::fp32) unused.emplace_back("precision");
+    if (options_.measures) unused.emplace_back("measure");
+    if (options_.lanes != gpu::usual_lanes) unused.emplace_back("streams");
+    if (options_.most_device_bytes > 0) unused.emplace_back("memory");
+    if (options_.memory.allocate) unused.emplace_back("the allocator");
+    if (!unused.empty())
+      options_.say(LogLevel::warning, fmt::format("without effect on the CPU: {}", fmt::join(unused, ", ")));
+  }
+  options_.say(LogLevel::info, fmt::format("ready on {} after {:.2f} s", device_, seconds));
 }
 
 void Session::read() {
@@ -113,7 +128,7 @@ void Session::read() {
     }
   const auto& outputs = model_.proto().graph().output();
   for (std::size_t i = 0; i < graph_->outputs.size(); ++i)
-    outputs_.push_back({outputs.Get(static_cast<int>(i)).name(), graph_->outputs[i].type()});
+    outputs_.push_back(port_of(outputs.Get(static_cast<int>(i)), graph_->outputs[i].type()));
 }
 
 void Session::open_gpu(Engine* engine) {

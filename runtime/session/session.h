@@ -80,6 +80,8 @@ class Session {
 
   /// Cleans the model up and reads its graph.
   void read();
+  /// Ends loading: says where the model runs, and what that means for the options.
+  void tell_ready(double seconds, bool has_precision) const;
   /// Leaves the model on the host if there is no GPU, or none that can run it. `engine` may be null.
   void open_gpu(Engine* engine);
   cost::Precision precision() const { return options_.precision.value_or(cost::Precision::fp32); }

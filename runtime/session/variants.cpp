@@ -9,6 +9,19 @@
 
 namespace taso::runtime {
 
+Port port_of(const proto::ValueInfoProto& declared, Type type) {
+  Port port{declared.name(), std::move(type)};
+  const auto& dims = declared.type().tensor_type().shape().dim();
+  const Shape shape = port.type.shape.value_or(Shape());
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    port.dimensions.push_back(onnx::dimension_text(shape[i]));
+    // Of an output: what inference found tells more than the name that it is declared with.
+    if (!shape[i].is_static() && port.dimensions.back().empty() && static_cast<int>(i) < dims.size())
+      port.dimensions.back() = dims.Get(static_cast<int>(i)).dim_param();
+  }
+  return port;
+}
+
 Signature::Signature(onnx::Model& model) : inputs_(std::make_unique<proto::GraphProto>()) {
   const proto::GraphProto& graph = model.proto().graph();
   const bool are_constants = model.proto().ir_version() < 4;
@@ -19,7 +32,8 @@ Signature::Signature(onnx::Model& model) : inputs_(std::make_unique<proto::Graph
     const bool is_initialized = initialized.contains(input.name());
     if (!is_initialized) *required.add_input() = input;
     if (is_initialized && are_constants) continue;
-    ports_.push_back({input.name(), onnx::declared_type(input), is_initialized});
+    ports_.push_back(port_of(input, onnx::declared_type(input)));
+    ports_.back().is_optional = is_initialized;
     *inputs_->add_input() = input;
   }
   if (has_defaults()) model.mutable_proto().mutable_graph()->mutable_input()->Swap(required.mutable_input());

@@ -22,7 +22,10 @@ struct Port {
   std::string name;
   Type type;
   bool is_optional = false;  ///< an input with a default: an initializer that callers may override
+  /// The name or formula of each unknown size, as the model says it; empty for others.
+  std::vector<std::string> dimensions = {};
 };
+Port port_of(const proto::ValueInfoProto& declared, Type type);
 
 /// All inputs of a model, also those that it may do without.
 class Signature {

@@ -231,6 +231,72 @@ TEST_CASE("a file of prices that cannot be used is the caller's mistake") {
     }
 }
 
+TEST_CASE("what has no effect on the CPU is told, once") {
+  std::vector<std::string> said;
+  SessionOptions options{{"device", "cpu"}, {"precision", "tf32"}, {"streams", "2"}, {"memory", "1000"}};
+  options.on_log([&](taso_log_level level, std::string_view line) {
+    if (level == TASO_LOG_WARNING) said.emplace_back(line);
+  });
+  const auto allocate = [](void*, std::size_t) -> void* { return nullptr; };
+  const auto free = [](void*, void*, std::size_t) {};
+  REQUIRE(taso_options_set_allocator(const_cast<taso_options*>(options.get()), allocate, free, nullptr) == TASO_OK);
+  Session session = load(any_product(), options);
+  REQUIRE(said.size() == 1);
+  CHECK(said[0] == "without effect on the CPU: precision, streams, memory, the allocator");
+
+  said.clear();
+  SessionOptions usual{{"device", "cpu"}, {"precision", "float32"}, {"measure", "0"}, {"streams", "16"}};
+  usual.on_log([&](taso_log_level level, std::string_view line) {
+    if (level == TASO_LOG_WARNING) said.emplace_back(line);
+  });
+  load(any_product(), usual);
+  CHECK(said.empty());
+  const TemporaryFolder folder;  // the precision of an engine file is not asked for here
+  session.save_engine((folder / "model.taso").string());
+  Session((folder / "model.taso").string(), usual.set("precision", "float32"));
+  CHECK(said.empty());
+  Session(example("small_convnet.onnx"), usual.set("optimize", "0.1"));
+  CHECK_THAT(said.back(), Catch::Contains("prices of a GPU"));
+}
+
+TEST_CASE("unknown sizes are called what the model calls them") {
+  proto::ModelProto model = empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
+  const auto declare_dims = [](proto::ValueInfoProto& value, const char* name, std::vector<std::string> dims) {
+    declare(value, name, {});
+    auto& shape = *value.mutable_type()->mutable_tensor_type()->mutable_shape();
+    for (const std::string& dim : dims) {
+      auto& added = *shape.add_dim();
+      if (!dim.empty()) added.set_dim_param(dim);
+    }
+  };
+  const std::vector<std::string> dims{"batch", "seq len+1", "", "a#", "b#12", "c~"};
+  declare_dims(*graph.add_input(), "x", dims);
+  declare_dims(*graph.add_output(), "same", dims);
+  declare_dims(*graph.add_output(), "twice", {"batch", "both", "t", "", "", ""});
+  declare_dims(*graph.add_output(), "places", {"axes", "found"});
+  graph.mutable_output(2)->mutable_type()->mutable_tensor_type()->set_elem_type(proto::TensorProto::INT64);
+  add_node(graph, "Relu", {"x"}, {"same"});
+  add_attribute(add_node(graph, "Concat", {"x", "x"}, {"twice"}), "axis", proto::AttributeProto::INT).set_i(1);
+  add_node(graph, "NonZero", {"x"}, {"places"});
+  Session session = load(model);
+  const auto names = [](const taso_value& value) {
+    std::vector<std::string> list;
+    for (std::int32_t i = 0; i < value.rank; ++i) {
+      CHECK(value.shape[i] == -1);
+      list.emplace_back(value.dimensions[i] == nullptr ? "" : value.dimensions[i]);
+    }
+    return list;
+  };
+  CHECK(names(session.inputs()[0]) == dims);
+  CHECK(names(session.outputs()[0]) == dims);
+  const std::vector<std::string> twice = names(session.outputs()[1]);
+  REQUIRE(twice.size() == 6);
+  CHECK(twice[1] == R"(2*"seq len+1")");
+  CHECK(twice[2] == "t");
+  CHECK(names(session.outputs()[2]) == std::vector<std::string>{"axes", "found"});
+}
+
 TEST_CASE("options are checked") {
   SessionOptions options;
   for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"device", "gpu"},
@@ -341,8 +407,7 @@ TEST_CASE("a session searches if it is asked to, and can be cancelled") {
   for (std::size_t i = 0; i < one[0].count(); ++i)
     REQUIRE(one[0].values<float>()[i] == Approx(two[0].values<float>()[i]).margin(1e-4));
 
-  const auto cancel = [](void* user) -> std::int32_t { return ++*static_cast<std::atomic<int>*>(user) > 3 ? 1 : 0; };
-  REQUIRE(taso_options_set_cancel(const_cast<taso_options*>(options.get()), cancel, &asked) == TASO_OK);
+  options.on_cancel([&] { return ++asked > 3; });
   CHECK(refusal([&] { Session(example("small_transformer.onnx"), options); }).first == TASO_CANCELLED);
 }
 

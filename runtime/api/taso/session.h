@@ -128,27 +128,41 @@ class SessionOptions {
     detail::require(taso_options_set(options_.get(), name.c_str(), value.c_str()));
     return *this;
   }
+  using Log = std::function<void(taso_log_level, std::string_view)>;
+  using Cancel = std::function<bool()>;
   /// Called until the session is destroyed. It must not throw.
-  SessionOptions& on_log(std::function<void(taso_log_level, std::string_view)> log) {
-    log_ = std::make_shared<std::function<void(taso_log_level, std::string_view)>>(std::move(log));
+  SessionOptions& on_log(Log log) {
+    log_ = std::make_shared<Log>(std::move(log));
     detail::require(taso_options_set_log(
         options_.get(),
         [](void* user, std::int32_t level, const char* text) {
-          (*static_cast<std::function<void(taso_log_level, std::string_view)>*>(user))(
-              static_cast<taso_log_level>(level), text);
+          (*static_cast<Log*>(user))(static_cast<taso_log_level>(level), text);
         },
         log_.get()));
     return *this;
   }
+  /// Returns true to end a search, measuring or planning, which then throws TASO_CANCELLED. Called until the session is
+  /// destroyed, also by several threads at once. It must not throw.
+  SessionOptions& on_cancel(Cancel cancel) {
+    cancel_ = std::make_shared<Cancel>(std::move(cancel));
+    detail::require(taso_options_set_cancel(
+        options_.get(), [](void* user) -> std::int32_t { return (*static_cast<Cancel*>(user))() ? 1 : 0; },
+        cancel_.get()));
+    return *this;
+  }
   const taso_options* get() const { return options_.get(); }
-  std::shared_ptr<void> kept() const { return log_; }
+  /// What the options refer to.
+  std::shared_ptr<void> kept() const { return std::make_shared<std::pair<LogPointer, CancelPointer>>(log_, cancel_); }
 
  private:
   struct End {
     void operator()(taso_options* options) const { taso_options_destroy(options); }
   };
+  using LogPointer = std::shared_ptr<Log>;
+  using CancelPointer = std::shared_ptr<Cancel>;
+  LogPointer log_;
+  CancelPointer cancel_;
   std::unique_ptr<taso_options, End> options_;
-  std::shared_ptr<std::function<void(taso_log_level, std::string_view)>> log_;
 };
 
 class Session {
@@ -210,7 +224,7 @@ class Session {
     for (std::size_t i = 0; i < list.size(); ++i) detail::require(describe(session_.get(), i, &list[i]));
     return list;
   }
-  std::shared_ptr<void> kept_;  // the log function; it outlives the session
+  std::shared_ptr<void> kept_;  // the functions of the options, which outlive the session
   std::unique_ptr<taso_session, End> session_;
 };
 

@@ -86,16 +86,18 @@ typedef struct taso_value {
   int32_t type;                          /* taso_type */
   int32_t rank;                          /* -1 if it is unknown */
   int64_t shape[TASO_MAX_RANK];          /* -1 where the size is unknown before the run */
-  const char* dimensions[TASO_MAX_RANK]; /* names or formulas of unknown sizes, "batch"; else null */
+  const char* dimensions[TASO_MAX_RANK]; /* what the model calls unknown sizes, "batch", or a
+                                            formula, "past + length"; else null */
 } taso_value;
 
 typedef struct taso_options taso_options;
 typedef struct taso_session taso_session;
 
-/* Called from the thread that loads or runs. */
+/* Called from the thread that loads or runs; several at once, if several threads use the options or the session. */
 typedef void (*taso_log_function)(void* user, int32_t level, const char* text);
 /* Returns 1 to cancel a search, the measuring of kernels, or the planning for a GPU; it then ends soon with
- * TASO_CANCELLED. Runs, and loading for the host, are not cancelled. */
+ * TASO_CANCELLED. Runs, and loading for the host, are not cancelled. Threads of the library call it too, and several
+ * may do so at once. */
 typedef int32_t (*taso_cancel_function)(void* user);
 /* Returns device memory, aligned to 256 bytes, or null. */
 typedef void* (*taso_allocate_function)(void* user, size_t bytes);
@@ -114,10 +116,15 @@ TASO_API const char* taso_device_text(void);
 
 /* Options
  *
+ * precision, measure, streams, memory and the allocator matter only on a GPU. If one is set for a session that runs on
+ * the CPU, the log says so.
+ *
  * device      "auto" (a GPU if there is one that can run the model; default), "cpu", "cuda", "cuda:1"
  * precision   "float32" (default: what the model says, or the engine file), "tf32", "float16", "bfloat16": how a GPU
  *             computes float32. Inputs and outputs keep the types of the model.
- * optimize    "0" (default), or the seconds that a search for a faster model may take, while it is loaded
+ * optimize    "0" (default), or the seconds that a search for a faster model may take, while it is loaded. It searches
+ *             for what is fast on a GPU, with prices of an NVIDIA H200 unless `prices` has others. The result may be no
+ *             faster on a CPU; the log says so.
  * measure     "1": measure kernels that have no recorded price while the model is loaded. Default "0".
  * prices      a file of measured prices, instead of the user's own
  * threads     on the host; "0" (default): all processors
