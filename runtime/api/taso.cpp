@@ -17,6 +17,7 @@
 #include "ops/core/error.h"
 #include "ops/text/characters.h"
 #include "runtime/api/optimized.h"
+#include "runtime/api/process_end.h"
 #include "runtime/gpu/device.h"
 #include "runtime/session/session.h"
 
@@ -60,6 +61,7 @@ template <class Work>
 taso_status guarded(taso_status input, const Work& work) {
   try {
     last_error().clear();
+    const taso::runtime::CallUnderWay call;
     work();
     return TASO_OK;
   } catch (const BadArgument& error) {
@@ -161,6 +163,9 @@ void need_count(const char* what, std::size_t expected, std::size_t given) {
 std::unique_ptr<taso_session> loaded(std::string_view bytes, const std::string& name,
                                      const std::filesystem::path& folder, const taso_options* options) {
   taso::runtime::SessionOptions chosen = options == nullptr ? taso::runtime::SessionOptions() : options->options;
+  chosen.is_cancelled = [asked = std::move(chosen.is_cancelled)] {
+    return taso::runtime::process_is_ending() || (asked && asked());
+  };
   try {
     chosen.check_files();
   } catch (const taso::InputError& error) {
@@ -321,7 +326,10 @@ taso_status taso_session_save_engine(taso_session* session, const char* path) {
   });
 }
 
-void taso_session_destroy(taso_session* session) { delete session; }
+void taso_session_destroy(taso_session* session) {
+  // Threads that go on while the process ends may use it: then it stays.
+  guarded(TASO_BUG, [&] { delete session; });
+}
 
 size_t taso_session_input_count(const taso_session* session) {
   return session == nullptr ? 0 : session->session.inputs().size();

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -456,6 +457,34 @@ TEST_CASE("a child process runs and loads sessions") {
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
   CHECK(works(session));
+}
+
+TEST_CASE("a process may end while other threads load and run") {
+  const std::string text = any_product().SerializeAsString();
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(60);
+      // Nothing here is destroyed, as exit() would do with static objects.
+      Session& session = *new Session(bytes_of(text), on_cpu());
+      auto& x = *new std::vector<float>(64 * 64, 1);
+      for (int t = 0; t < 4; ++t)
+        std::thread([&, t] {
+          for (;;) try {
+              if (t == 0) Session(bytes_of(text), on_cpu());
+              session.run({TensorView::of(x, {64, 64}), TensorView::of(x, {64, 64})});
+              if (t == 1) session.run({TensorView::of(x, {64, 64}), TensorView::of(x, {32, 64})});
+            } catch (const SessionError&) {
+            }
+        }).detach();
+      std::this_thread::sleep_for(std::chrono::milliseconds(3 + round));
+      std::exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CAPTURE(round, status);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  }
 }
 
 namespace {
