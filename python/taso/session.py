@@ -133,7 +133,10 @@ class Session:
 
     def __call__(self, /, *positional: Any, out: Any = None, stream: Any = None, **named: Any) -> dict[str, Any]:
         """Runs the model: session(x, y) or session(x=…, y=…). The result is a dictionary of all outputs, in the order
-        of the model. `run` tells more."""
+        of the model. `run` tells more, and takes inputs named "out" or "stream"."""
+        for name, given in (("out", out), ("stream", stream)):
+            if given is not None and name in self._positions and self._positions[name] >= len(positional):
+                raise ArgumentError(f"the input '{name}' has the name of an argument: call run({{'{name}': …}})")
         if positional and named:
             first = dict(zip(self._positions, self._in_order(positional) if len(positional) > len(self._inputs)
                              else positional))

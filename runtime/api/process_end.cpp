@@ -20,7 +20,7 @@ namespace taso::runtime {
 namespace {
 
 /// What a run needs at most, usually. A caller's function that waits for the ending thread must not stop it for good.
-constexpr std::chrono::seconds longest_wait{5};
+constexpr std::chrono::seconds longest_wait{2};
 
 std::atomic<int> under_way = 0;
 std::atomic<bool> is_ending = false;

@@ -152,6 +152,11 @@ def test_names_that_are_no_words_and_names_of_options(taso):
     one = np.ones(2, np.float32)
     assert session.run({name: one for name in names})["a/b"].tolist() == [4, 4]
     assert session(one, one, one, one)["a/b"].tolist() == [4, 4]
+    memory = np.zeros(2, np.float32)
+    assert session(one, one, one, one, out=[memory])["a/b"] is memory
+    for name in ("out", "stream"):
+        with pytest.raises(ValueError, match=f"'{name}' has the name of an argument"):
+            session(one, **{name: one})
 
 
 def test_inputs_with_a_default_may_be_left_out(taso, tmp_path):
