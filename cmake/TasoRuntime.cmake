@@ -18,5 +18,8 @@ target_include_directories(taso_runtime PUBLIC
 target_link_libraries(taso_runtime PRIVATE taso_cli)
 target_link_options(taso_runtime PRIVATE
   -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/taso.map -Wl,--exclude-libs,ALL
-  -Wl,--as-needed)  # without Z3, which only programs use
+  -Wl,--as-needed  # without Z3, which only programs use
+  # exit() does not wait for other threads. Static objects that they use stay (runtime/api/process_end.h), and so does
+  # the library, whose own threads wait for work.
+  -Wl,--wrap=__cxa_atexit -Wl,-z,nodelete)
 taso_compile_options(taso_runtime)

@@ -87,6 +87,14 @@ Dim named(const std::string& name) {
   return Dim::symbol(looks_unnamed ? name + "#" : name);
 }
 
+/// The name that an unknown has in the model; empty if it has none there.
+std::string name_in_model(const std::string& symbol) {
+  if (symbol.ends_with(runtime::inference::computed_mark)) return "";
+  if (symbol.ends_with("#")) return symbol.substr(0, symbol.size() - 1);
+  const std::size_t digits = symbol.find_last_not_of("0123456789");
+  return digits != std::string::npos && symbol[digits] == '#' ? "" : symbol;
+}
+
 /// The name of a model's constant in the graph. It never looks like the names of numbers that lowering creates.
 std::string constant_name(const std::string& name, const Type& type) {
   const bool looks_made_up = type.shape && type.shape->empty() && name.ends_with(")") &&
@@ -203,7 +211,7 @@ class Importer {
       // Below IR 4 every initializer is listed as an input and is still a constant.
       if (initializer != nullptr && view_.model->ir_version() < 4) continue;
       if (initializer != nullptr) result_.defaults.emplace(input.name(), initializer);
-      const Value value = pool().input(input.name(), read_type(input.type(), input.name(), Trust::contract));
+      const Value value = pool().input(input.name(), declared_type(input));
       result_.graph.inputs.push_back(value);
       if (value.type().element == ElementType::undefined && input.type().has_tensor_type())
         foreign_.emplace(input.name(), input.type().tensor_type().elem_type());
@@ -352,6 +360,22 @@ class Importer {
 };
 
 }  // namespace
+
+Type declared_type(const proto::ValueInfoProto& input) {
+  return read_type(input.type(), input.name(), Trust::contract);
+}
+
+std::string dimension_text(const Dim& dim) {
+  const std::vector<std::string> symbols = dim.symbols();
+  if (symbols.size() == 1 && dim == Dim::symbol(symbols.front())) return name_in_model(symbols.front());
+  bool has_names = !symbols.empty();
+  for (const std::string& symbol : symbols) has_names &= !name_in_model(symbol).empty();
+  if (!has_names) return "";
+  return substitute(
+             dim,
+             [](std::string_view symbol) { return std::optional(Dim::symbol(name_in_model(std::string(symbol)))); })
+      .text();
+}
 
 ImportedModel import_model(const ModelView& view, SharedImport* shared) { return Importer(view, shared).run(); }
 

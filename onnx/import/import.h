@@ -40,4 +40,10 @@ struct ImportedModel {
 /// outlive it.
 ImportedModel import_model(const ModelView& view, SharedImport* shared = nullptr);
 
+/// The type that an input of a model declares. Dimensions without a number are unknowns.
+Type declared_type(const proto::ValueInfoProto& input);
+/// What the model calls a dimension: a name as it stands there, or a formula of names. Empty for a number, and for
+/// unknowns without a name.
+std::string dimension_text(const Dim& dim);
+
 }  // namespace taso::onnx

@@ -1,6 +1,8 @@
 // The extension module taso._taso: sessions of libtaso for the Python code of the package. It uses only the C
 // interface, so that it works with newer libraries. Names, types and devices are checked in Python
 // (python/taso/session.py).
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -29,6 +31,45 @@ namespace nb = nanobind;
 
 namespace {
 
+// Like nanobind's, but for daemon threads. Python ends a thread that asks for the GIL while the interpreter ends, by
+// unwinding its stack; that ends the process if there is a destructor on the way. Such a thread waits here instead.
+template <class Ask>
+auto ask_for_gil(const Ask& ask) {
+  try {
+    while (Py_IsInitialized() == 0) ::pause();
+    return ask();
+  } catch (...) {
+    for (;;) ::pause();
+  }
+}
+
+class WithGil {
+ public:
+  WithGil() : state_(ask_for_gil([] { return PyGILState_Ensure(); })) {}
+  ~WithGil() { PyGILState_Release(state_); }
+  WithGil(const WithGil&) = delete;
+  WithGil& operator=(const WithGil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+class WithoutGil {
+ public:
+  WithoutGil() : thread_(PyEval_SaveThread()) {}
+  ~WithoutGil() {
+    ask_for_gil([&] {
+      PyEval_RestoreThread(thread_);
+      return 0;
+    });
+  }
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+
+ private:
+  PyThreadState* thread_;
+};
+
 /// A call of the library failed. It becomes an exception of taso.errors.
 class Failure : public std::runtime_error {
  public:
@@ -50,7 +91,8 @@ struct Callbacks {
 };
 
 void pass_on_log(void* user, std::int32_t level, const char* text) {
-  const nb::gil_scoped_acquire gil;
+  if (Py_IsInitialized() == 0) return;  // the interpreter has ended
+  const WithGil gil;
   const nb::object log = static_cast<Callbacks*>(user)->log;
   if (!log.is_valid() || log.is_none()) return;
   try {
@@ -69,7 +111,7 @@ using Options = std::unique_ptr<taso_options, DestroyOptions>;
 
 struct DestroySession {
   void operator()(taso_session* session) const {
-    const nb::gil_scoped_release no_gil;  // it may wait for runs
+    const WithoutGil no_gil;  // it may wait for runs
     taso_session_destroy(session);
   }
 };
@@ -85,7 +127,7 @@ taso_status in_thread(Callbacks& callbacks, std::string& trouble, const Work& wo
   std::thread worker;
   std::optional<nb::python_error> raised;
   {
-    const nb::gil_scoped_release no_gil;
+    const WithoutGil no_gil;
     worker = std::thread([&] {
       const taso_status ending = work();
       const char* text = taso_last_error();  // of this thread
@@ -99,7 +141,7 @@ taso_status in_thread(Callbacks& callbacks, std::string& trouble, const Work& wo
     while (!changed.wait_for(lock, std::chrono::milliseconds(20), [&] { return is_done; })) {
       lock.unlock();
       {
-        const nb::gil_scoped_acquire gil;
+        const WithGil gil;
         if (!raised && PyErr_CheckSignals() != 0) {
           raised.emplace();
           callbacks.is_cancelled = true;
@@ -213,6 +255,9 @@ nb::object array_of(const taso_tensor& tensor) {
   return nb::cast(nb::ndarray<nb::numpy>(tensor.data, shape.size(), shape.data(), owner, nullptr, *dtype));
 }
 
+/// Of inputs, none for those left out; of outputs, none for those of unknown rank.
+using Shapes = std::vector<std::optional<std::vector<std::int64_t>>>;
+
 class Session {
  public:
   Session(nb::object model, const std::optional<std::string>& folder,
@@ -267,7 +312,8 @@ class Session {
         }
         shape = nb::tuple(sizes);
       }
-      all.append(nb::make_tuple(value.name, value.type, shape));
+      const bool is_optional = !are_outputs && taso_session_input_is_optional(session_.get(), i) == 1;
+      all.append(nb::make_tuple(value.name, value.type, shape, is_optional));
     }
     return all;
   }
@@ -279,21 +325,20 @@ class Session {
   }
 
   void save_engine(const std::string& path) {
-    const nb::gil_scoped_release no_gil;
+    const WithoutGil no_gil;
     require(taso_session_save_engine(session_.get(), path.c_str()));
   }
-  void warm_up(const std::vector<std::vector<std::int64_t>>& shapes) {
+  void warm_up(const Shapes& shapes) {
     const auto inputs = shaped(shapes);
-    const nb::gil_scoped_release no_gil;
+    const WithoutGil no_gil;
     require(taso_session_warm_up(session_.get(), inputs.data(), inputs.size()));
   }
   /// The shapes of outputs, with -1 for sizes that are not known; none if the rank is not known.
-  std::vector<std::optional<std::vector<std::int64_t>>> infer(
-      const std::vector<std::vector<std::int64_t>>& shapes) const {
+  Shapes infer(const Shapes& shapes) const {
     const auto inputs = shaped(shapes);
     std::vector<taso_tensor> outputs(taso_session_output_count(session_.get()));
     require(taso_session_infer(session_.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
-    std::vector<std::optional<std::vector<std::int64_t>>> all;
+    Shapes all;
     for (const taso_tensor& output : outputs) {
       all.emplace_back();
       if (output.rank >= 0) all.back() = shape_of(output);
@@ -305,13 +350,13 @@ class Session {
   nb::list run(const nb::sequence& inputs, const nb::sequence& outputs, std::uintptr_t stream) {
     std::vector<nb::ndarray<>> kept;
     std::vector<taso_tensor> given, results;
-    for (const nb::handle input : inputs) given.push_back(tensor_of(input, kept));
+    for (const nb::handle input : inputs) given.push_back(input.is_none() ? taso_tensor{} : tensor_of(input, kept));
     for (const nb::handle output : outputs)
       results.push_back(output.is_none() ? taso_tensor{} : tensor_of(output, kept));
     std::vector<bool> is_ours;
     for (const taso_tensor& result : results) is_ours.push_back(result.data == nullptr);
     {
-      const nb::gil_scoped_release no_gil;
+      const WithoutGil no_gil;
       require(taso_session_run(session_.get(), given.data(), given.size(), results.data(), results.size(),
                                reinterpret_cast<void*>(stream)));
     }
@@ -328,9 +373,13 @@ class Session {
   Callbacks* callbacks() { return callbacks_.get(); }
 
  private:
-  static std::vector<taso_tensor> shaped(const std::vector<std::vector<std::int64_t>>& shapes) {
+  static std::vector<taso_tensor> shaped(const Shapes& shapes) {
     std::vector<taso_tensor> all(shapes.size());
-    for (std::size_t i = 0; i < shapes.size(); ++i) set_shape(all[i], shapes[i]);
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      if (!shapes[i]) continue;
+      all[i].type = TASO_FLOAT32;  // any: it is not left out
+      set_shape(all[i], *shapes[i]);
+    }
     return all;
   }
 
@@ -373,7 +422,7 @@ NB_MODULE(_taso, module) {
   module.def("version", [] { return std::string(taso_version()); });
   module.def("api_version", [] { return taso_api_version(); });
   module.def("device_count", [] {
-    const nb::gil_scoped_release no_gil;
+    const WithoutGil no_gil;
     return taso_device_count();
   });
   module.def("device_text", [] { return std::string(taso_device_text()); });

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import cuda_libraries
-from .errors import CANCELLED, NOT_VERIFIED, OK, UnavailableError, error_of
+from .errors import CANCELLED, NOT_VERIFIED, OK, ArgumentError, UnavailableError, error_of
 from .session import model_argument
 
 FOLDER = pathlib.Path(__file__).parent / "bin"
@@ -183,6 +183,12 @@ def model_file(model: Any, folder: pathlib.Path) -> pathlib.Path:
     return path
 
 
+def file_argument(path: str | os.PathLike) -> str:
+    """A path on a command line, where "-x" would be an option, and "-" the standard output."""
+    text = os.fsdecode(path)
+    return f"./{text}" if text.startswith("-") else text
+
+
 def optimize(model: Any, output: str | os.PathLike | None = None, *, seconds: float | None = None,
              progress: Progress | bool | None = None, **options: Any) -> Result:
     """Rewrites a model into a faster one that computes the same, as the program taso-opt does.
@@ -196,6 +202,8 @@ def optimize(model: Any, output: str | os.PathLike | None = None, *, seconds: fl
 
     Ctrl-C ends the search: the best result so far is written, and is in the exception `Interrupted`.
     """
+    if output is not None and os.fsdecode(output) == "-":
+        raise ArgumentError("'-' is not a file to write to: without `output`, the result has the model's bytes")
     with tempfile.TemporaryDirectory(prefix="taso-") as name:
         folder = pathlib.Path(name)
         source = model_file(model, folder)
@@ -203,7 +211,7 @@ def optimize(model: Any, output: str | os.PathLike | None = None, *, seconds: fl
         report = folder / "report.json"
         if output is None:
             options = {"embed": True, "no_certificate": True, **options}
-        code, text = run("taso-opt", [str(source), f"--output={target}", f"--report={report}",
+        code, text = run("taso-opt", [file_argument(source), f"--output={file_argument(target)}", f"--report={report}",
                                       *arguments({"time_budget": seconds, **options})], progress)
         if code not in (OK, CANCELLED):
             raise failure("taso-opt", code, text)
@@ -224,10 +232,17 @@ def verify(*files: str | os.PathLike, certificate: str | os.PathLike | None = No
     """Proves or refutes the rules of files, or checks a certificate, as the program taso-verify does.
 
     verify("my.rules")
-    verify("model.onnx", "fast.onnx", certificate="fast.onnx.cert")
+    verify("model.onnx", "fast.onnx")
 
-    The result is true if all rules are proved, or the certificate holds; its text has counterexamples.
+    The certificate of a model is the file beside it (fast.onnx.cert), unless `certificate` names another. The result is true if all rules are proved, or the certificate holds; its text has counterexamples.
     """
+    names = [file_argument(file) for file in files]
+    if certificate is None and any(name.endswith(".onnx") for name in names):
+        if len(names) != 2:
+            raise ArgumentError("verify takes files of rules, or a model, its faster form and a certificate")
+        certificate = names[1] + ".cert"
+        if not os.path.exists(certificate):
+            raise ArgumentError(f"the certificate {certificate} does not exist: name it with certificate=")
     with tempfile.TemporaryDirectory(prefix="taso-") as name:
         report = pathlib.Path(name) / "report.json"
         wanted = {"certificate": certificate} if certificate is not None else {"report": report}
@@ -240,7 +255,7 @@ def verify(*files: str | os.PathLike, certificate: str | os.PathLike | None = No
             elif progress is not False:
                 show(line)
 
-        code, _ = run("taso-verify", [*arguments({**wanted, **options}), *(os.fspath(file) for file in files)], keep)
+        code, _ = run("taso-verify", [*arguments({**wanted, **options}), *names], keep)
         text = "\n".join(lines)
         if code == CANCELLED:
             raise Interrupted("the proofs were interrupted")
@@ -262,7 +277,7 @@ def generate(output: str | os.PathLike, *, operators: str | list[str] | None = N
     with tempfile.TemporaryDirectory(prefix="taso-") as name:
         report = pathlib.Path(name) / "report.json"
         names = ",".join(operators) if isinstance(operators, (list, tuple)) else operators
-        code, text = run("taso-gen", [f"--output={os.fspath(output)}", f"--report={report}",
+        code, text = run("taso-gen", [f"--output={os.fsdecode(output)}", f"--report={report}",
                                       *arguments({"operators": names, "max_ops": max_ops, **options})], progress)
         if code not in (OK, CANCELLED):
             raise failure("taso-gen", code, text)

@@ -26,6 +26,8 @@ class Value(NamedTuple):
     dtype: np.dtype | None
     #: The size of each axis; unknown sizes have a name ("batch", "2*length") or are None. None if the rank is unknown.
     shape: tuple[int | str | None, ...] | None
+    #: Whether it is an input that the model has a default for: it may be left out.
+    optional: bool = False
 
 
 def model_argument(model: Any) -> str | bytes:
@@ -57,7 +59,8 @@ class Session:
     device       "auto" (a GPU if there is one that can run the model), "cpu", "cuda", "cuda:1"
     precision    how a GPU computes float32: "float32", "tf32", "float16", "bfloat16"; None: "float32", or what the
                  engine file says
-    optimize     the seconds that a search for a faster model may take while the model is loaded
+    optimize     the seconds that a search for a faster model may take while the model is loaded. It searches for what
+                 is fast on a GPU, by default on an NVIDIA H200; the result may be no faster on a CPU
     threads      on the host; 0: all processors
     measure      measure kernels that have no recorded price while the model is loaded
     log          a function of a level (0 warning, 1 information, 2 detail) and a text; None: Python's logger "taso";
@@ -120,17 +123,20 @@ class Session:
 
     def warm_up(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> None:
         """Makes the plan for inputs of these shapes now, instead of in the first run."""
-        self._session.warm_up([list(map(int, shape)) for shape in self._in_order(shapes)])
+        self._session.warm_up([numbers(shape) for shape in self._in_order(shapes)])
 
     def infer(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> dict[str, Any]:
         """The shapes of outputs for inputs of these shapes. A size that depends on the content of inputs is None."""
-        found = self._session.infer([list(map(int, shape)) for shape in self._in_order(shapes)])
+        found = self._session.infer([numbers(shape) for shape in self._in_order(shapes)])
         return {value.name: None if shape is None else tuple(None if size < 0 else size for size in shape)
                 for value, shape in zip(self._outputs, found)}
 
     def __call__(self, /, *positional: Any, out: Any = None, stream: Any = None, **named: Any) -> dict[str, Any]:
         """Runs the model: session(x, y) or session(x=…, y=…). The result is a dictionary of all outputs, in the order
-        of the model. `run` tells more."""
+        of the model. `run` tells more, and takes inputs named "out" or "stream"."""
+        for name, given in (("out", out), ("stream", stream)):
+            if given is not None and name in self._positions and self._positions[name] >= len(positional):
+                raise ArgumentError(f"the input '{name}' has the name of an argument: call run({{'{name}': …}})")
         if positional and named:
             first = dict(zip(self._positions, self._in_order(positional) if len(positional) > len(self._inputs)
                              else positional))
@@ -142,7 +148,8 @@ class Session:
 
     def run(self, inputs: Mapping[str, Any] | Sequence[Any], *, out: Any = None,
             stream: Any = None) -> dict[str, Any]:
-        """Runs the model with inputs by name or in the order of the model, and returns its outputs by name.
+        """Runs the model with inputs by name or in the order of the model, and returns its outputs by name. Optional
+        inputs may be left out, or be None: the model then takes its own.
 
         Arrays of NumPy give arrays of NumPy; arrays that are not contiguous are copied. Tensors of PyTorch give tensors
         of PyTorch. Memory on the session's GPU is used without copies: tensors of PyTorch, and arrays with `__dlpack__`
@@ -179,23 +186,26 @@ class Session:
         return ", ".join(f"'{value.name}'" for value in self._inputs) or "none"
 
     def _in_order(self, inputs: Any) -> list[Any]:
-        """Something for every input, in the order of the model."""
+        """Something for every input, in the order of the model; None for those left out."""
         if isinstance(inputs, Mapping):
             for name in inputs:
                 if name not in self._positions:
                     raise ArgumentError(f"there is no input '{name}'; the inputs are {self._listed()}")
-            missing = [value.name for value in self._inputs if value.name not in inputs]
+            missing = [value.name for value in self._inputs if value.name not in inputs and not value.optional]
             if missing:
                 raise ArgumentError(f"the input '{missing[0]}' is missing; the inputs are {self._listed()}")
-            return [inputs[value.name] for value in self._inputs]
+            return [inputs.get(value.name) for value in self._inputs]
         if isinstance(inputs, (np.ndarray, str, bytes)) or not isinstance(inputs, Sequence):
             raise ArgumentTypeError("inputs are a dictionary or a list of arrays")
-        if len(inputs) != len(self._inputs):
+        rest = self._inputs[len(inputs):]
+        if len(inputs) > len(self._inputs) or not all(value.optional for value in rest):
             raise ArgumentError(f"the model has {len(self._inputs)} inputs ({self._listed()}), not {len(inputs)}")
-        return list(inputs)
+        return [*inputs, *[None] * len(rest)]
 
     def _input(self, value: Value, number: int, given: Any, stream: int, kept: list[Any]) -> Any:
-        """What the extension takes for an input: an array of NumPy, or memory."""
+        """What the extension takes for an input: an array of NumPy, memory, or None if it is left out."""
+        if given is None and value.optional:
+            return None
         if value.dtype is None:
             raise ArgumentTypeError(f"the input '{value.name}' has a type that cannot be run")
         if type(given) is np.ndarray and given.dtype == value.dtype and number != arrays.BFLOAT16:
@@ -296,8 +306,8 @@ class Session:
             return  # refused by the library
         if all(one is not None for one in memory):
             return
-        shapes = self._session.infer([list(np.shape(one)) if not hasattr(one, "shape") else list(one.shape)
-                                      for one in given])
+        shapes = self._session.infer([None if one is None else list(one.shape if hasattr(one, "shape") else
+                                                                  np.shape(one)) for one in given])
         for place, shape in enumerate(shapes):
             if memory[place] is None and shape is not None and min(shape, default=0) >= 0:
                 kind = getattr(torch, arrays.NAMES[self._output_types[place]])
@@ -320,8 +330,12 @@ class Session:
 def values(session: _taso.Session, are_outputs: bool) -> tuple[list[Value], list[int]]:
     """Inputs or outputs, and the numbers of their types."""
     all_of_them = session.values(are_outputs)
-    return [Value(name, arrays.dtype_of(number), shape) for name, number, shape in all_of_them], \
-        [number for _, number, _ in all_of_them]
+    return [Value(name, arrays.dtype_of(number), shape, optional) for name, number, shape, optional in all_of_them], \
+        [number for _, number, _, _ in all_of_them]
+
+
+def numbers(shape: Sequence[int] | None) -> list[int] | None:
+    return None if shape is None else list(map(int, shape))
 
 
 def wrong_type(what: str, value: Value, expected: str, given: str) -> ArgumentTypeError:

@@ -11,6 +11,7 @@
 
 #include "ops/core/error.h"
 #include "runtime/api/optimized.h"
+#include "runtime/api/process_end.h"
 #include "runtime/session/session_options.h"
 
 namespace taso::runtime {
@@ -31,6 +32,7 @@ template <class Work>
 taso_status guarded(taso_status input, const Work& work) {
   try {
     last_error().clear();
+    const CallUnderWay call;
     work();
     return TASO_OK;
   } catch (const BadArgument& error) {
@@ -39,6 +41,8 @@ taso_status guarded(taso_status input, const Work& work) {
     return failed(TASO_CANCELLED, error.what());
   } catch (const CheckFailed& error) {
     return failed(TASO_CHECK_FAILED, error.what());
+  } catch (const BadTensor& error) {
+    return failed(TASO_BAD_ARGUMENT, error.what());
   } catch (const InputError& error) {
     return failed(input, error.what());
   } catch (const EnvironmentError& error) {

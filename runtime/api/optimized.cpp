@@ -56,7 +56,7 @@ onnx::Model optimized(const onnx::Model& model, const SessionOptions& options) {
     if (level == cli::Console::Level::error) trouble = text;
     options.say(level <= cli::Console::Level::warning ? LogLevel::warning : LogLevel::detail, std::string(text));
   };
-  model.save(settings.input);
+  model.save(settings.input, {.sync = false});
   const cli::StopWhen stop(options.is_cancelled);
   cli::Console console(settings.console);
   const cli::ExitCode ending = cli::optimise(settings, console);

@@ -15,6 +15,7 @@
 #include "ops/core/error.h"
 #include "runtime/api/guarded.h"
 #include "runtime/api/optimized.h"
+#include "runtime/api/process_end.h"
 #include "runtime/gpu/device.h"
 #include "runtime/session/session.h"
 
@@ -30,20 +31,9 @@ struct taso_options {
 };
 
 struct taso_session {
-  template <class Model>
-  taso_session(Model model, taso::runtime::SessionOptions options) : session(std::move(model), std::move(options)) {
-    for (const auto* ports : {&session.inputs(), &session.outputs()}) {
-      names.emplace_back();
-      for (const taso::runtime::Port& port : *ports) {
-        names.back().emplace_back();
-        if (port.type.shape)
-          for (const taso::Dim& dim : *port.type.shape)
-            names.back().back().push_back(dim.is_static() ? "" : dim.text());
-      }
-    }
-  }
+  template <class... Arguments>
+  explicit taso_session(Arguments&&... arguments) : session(std::forward<Arguments>(arguments)...) {}
   taso::runtime::Session session;
-  std::vector<std::vector<std::vector<std::string>>> names;  // of dimensions: of inputs and outputs
   std::string report;
 };
 
@@ -96,11 +86,18 @@ void set_shape(taso_tensor& tensor, const taso::Extents& extents) {
   std::copy(extents.begin(), extents.end(), tensor.shape);
 }
 
-/// Only shapes.
-std::vector<RunTensor> shapes_of(const taso_tensor* inputs, std::size_t count) {
+bool is_left_out(const taso_tensor& tensor) {
+  return tensor.type == TASO_UNDEFINED && tensor.rank == 0 && tensor.data == nullptr;
+}
+
+/// Only shapes, and what is left out. A required input without axes may look as if it were left out.
+std::vector<RunTensor> shapes_of(const taso::runtime::Session& session, const taso_tensor* inputs, std::size_t count) {
   if (count > 0) required(inputs, "the array of inputs");
   std::vector<RunTensor> list(count);
-  for (std::size_t i = 0; i < count; ++i) list[i].extents = extents_of(inputs[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    list[i].extents = extents_of(inputs[i]);
+    list[i].is_left_out = session.inputs()[i].is_optional && is_left_out(inputs[i]);
+  }
   return list;
 }
 
@@ -112,13 +109,25 @@ void need_count(const char* what, std::size_t expected, std::size_t given) {
 std::unique_ptr<taso_session> loaded(std::string_view bytes, const std::string& name,
                                      const std::filesystem::path& folder, const taso_options* options) {
   taso::runtime::SessionOptions chosen = options == nullptr ? taso::runtime::SessionOptions() : options->options;
+  chosen.is_cancelled = [asked = std::move(chosen.is_cancelled)] {
+    return taso::runtime::process_is_ending() || (asked && asked());
+  };
+  try {
+    chosen.check_files();
+  } catch (const taso::InputError& error) {
+    throw BadArgument(error.what());
+  }
   if (taso::runtime::is_engine(bytes) && chosen.search_seconds > 0)
     chosen.say(LogLevel::warning, "an engine file is run as it is: nothing is searched");
   if (taso::runtime::is_engine(bytes))
     return std::make_unique<taso_session>(taso::runtime::parse_engine(bytes, name), std::move(chosen));
   taso::onnx::Model model = taso::onnx::Model::parse(bytes, folder);
-  if (chosen.search_seconds > 0) model = taso::runtime::optimized(model, chosen);
-  return std::make_unique<taso_session>(std::move(model), std::move(chosen));
+  if (chosen.search_seconds <= 0) return std::make_unique<taso_session>(std::move(model), std::move(chosen));
+  taso::onnx::Model found = taso::runtime::optimized(model, chosen);
+  auto made = std::make_unique<taso_session>(std::move(found), chosen, std::move(model));
+  if (!made->session.is_on_gpu())
+    chosen.say(LogLevel::warning, "the search used prices of a GPU: what it found may be no faster on the CPU");
+  return made;
 }
 
 taso_status describe(const taso_session* session, bool is_output, std::size_t index, taso_value* value) {
@@ -138,7 +147,7 @@ taso_status describe(const taso_session* session, bool is_output, std::size_t in
     for (std::size_t i = 0; i < port.type.shape->size(); ++i) {
       const taso::Dim& dim = (*port.type.shape)[i];
       described.shape[i] = dim.known().value_or(-1);
-      if (!dim.is_static()) described.dimensions[i] = session->names[is_output ? 1 : 0][index][i].c_str();
+      if (!port.dimensions[i].empty()) described.dimensions[i] = port.dimensions[i].c_str();
     }
   });
 }
@@ -257,13 +266,16 @@ taso_status taso_session_load_bytes(const void* bytes, size_t size, const char* 
 }
 
 taso_status taso_session_save_engine(taso_session* session, const char* path) {
-  return guarded(TASO_BAD_ARGUMENT, [&] {
+  return guarded(TASO_BAD_MODEL, [&] {
     const taso::runtime::Engine engine = required(session, "the session").session.engine();
     taso::runtime::write_engine(engine, &required(path, "the path"));
   });
 }
 
-void taso_session_destroy(taso_session* session) { delete session; }
+void taso_session_destroy(taso_session* session) {
+  // Threads that go on while the process ends may use it: then it stays.
+  guarded(TASO_BUG, [&] { delete session; });
+}
 
 size_t taso_session_input_count(const taso_session* session) {
   return session == nullptr ? 0 : session->session.inputs().size();
@@ -279,6 +291,11 @@ taso_status taso_session_input(const taso_session* session, size_t index, taso_v
 
 taso_status taso_session_output(const taso_session* session, size_t index, taso_value* value) {
   return describe(session, true, index, value);
+}
+
+int32_t taso_session_input_is_optional(const taso_session* session, size_t index) {
+  if (session == nullptr || index >= session->session.inputs().size()) return 0;
+  return session->session.inputs()[index].is_optional ? 1 : 0;
 }
 
 int32_t taso_session_place(const taso_session* session) {
@@ -297,12 +314,12 @@ const char* taso_session_report(taso_session* session) {
 
 taso_status taso_session_infer(const taso_session* session, const taso_tensor* inputs, size_t input_count,
                                taso_tensor* outputs, size_t output_count) {
-  return guarded(TASO_BAD_ARGUMENT, [&] {
+  return guarded(TASO_BAD_MODEL, [&] {
     const taso::runtime::Session& loaded = required(session, "the session").session;
     need_count("inputs", loaded.inputs().size(), input_count);
     need_count("outputs", loaded.outputs().size(), output_count);
     if (output_count > 0) required(outputs, "the array of outputs");
-    const auto shapes = loaded.infer(shapes_of(inputs, input_count));
+    const auto shapes = loaded.infer(shapes_of(loaded, inputs, input_count));
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       outputs[i].type = number_of(loaded.outputs()[i].type.element);
       outputs[i].rank = -1;
@@ -312,22 +329,24 @@ taso_status taso_session_infer(const taso_session* session, const taso_tensor* i
 }
 
 taso_status taso_session_warm_up(taso_session* session, const taso_tensor* inputs, size_t input_count) {
-  return guarded(TASO_BAD_ARGUMENT, [&] {
+  return guarded(TASO_BAD_MODEL, [&] {
     taso::runtime::Session& loaded = required(session, "the session").session;
     need_count("inputs", loaded.inputs().size(), input_count);
-    loaded.warm_up(shapes_of(inputs, input_count));
+    loaded.warm_up(shapes_of(loaded, inputs, input_count));
   });
 }
 
 taso_status taso_session_run(taso_session* session, const taso_tensor* inputs, size_t input_count, taso_tensor* outputs,
                              size_t output_count, void* stream) {
-  return guarded(TASO_BAD_ARGUMENT, [&] {
+  return guarded(TASO_BAD_MODEL, [&] {
     taso::runtime::Session& loaded = required(session, "the session").session;
     need_count("inputs", loaded.inputs().size(), input_count);
     need_count("outputs", loaded.outputs().size(), output_count);
     if (output_count > 0) required(outputs, "the array of outputs");
-    std::vector<RunTensor> given = shapes_of(inputs, input_count), taken(output_count);
+    std::vector<RunTensor> given = shapes_of(loaded, inputs, input_count), taken(output_count);
     for (std::size_t i = 0; i < input_count; ++i) {
+      given[i].is_left_out = is_left_out(inputs[i]);
+      if (given[i].is_left_out) continue;
       given[i].data = static_cast<std::byte*>(inputs[i].data);
       given[i].capacity = inputs[i].capacity;
       given[i].element = element_of(inputs[i].type);

@@ -69,6 +69,7 @@ Engine parse_engine(std::string_view bytes, const std::string& name) {
     const std::optional<cost::Precision> precision = cost::precision_named(contents.at("precision").get<std::string>());
     if (!precision) refuse("its precision is unknown");
     engine.precision = *precision;
+    engine.is_searched = contents.value("searched", false);
     engine.model = take(contents.at("model"));
     engine.prices = cost::PriceDatabase::parse(take(contents.at("prices")), name);
     for (const Json& kernel : contents.at("kernels")) {
@@ -91,6 +92,7 @@ void write_engine(const Engine& engine, const std::filesystem::path& path) {
   Json contents{
       {"device", engine.device},     {"versions", engine.versions}, {"precision", cost::name_of(engine.precision)},
       {"model", part(engine.model)}, {"prices", part(prices)},      {"kernels", Json::array()}};
+  if (engine.is_searched) contents["searched"] = true;
   for (const gpu::KernelBinary& kernel : engine.kernels) {
     Json entry = part(text_of(kernel));
     entry["key"] = kernel.key;

@@ -24,6 +24,7 @@ namespace taso::runtime {
 
 struct Engine {
   std::string model;             ///< ONNX, with all weights
+  bool is_searched = false;      ///< a search rewrote the model: it holds for sizes of 1 and more
   std::string device, versions;  ///< of the GPU; empty if it was made without one
   cost::Precision precision = cost::Precision::fp32;
   cost::PriceDatabase prices;

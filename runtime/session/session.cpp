@@ -40,7 +40,7 @@ std::size_t bytes_of(ElementType element, const Extents& extents) {
   std::int64_t bytes = static_cast<std::int64_t>(size_of(element));
   for (const std::int64_t extent : extents)
     if (__builtin_mul_overflow(bytes, extent, &bytes))
-      throw InputError(fmt::format("a tensor of the shape [{}] is too large", fmt::join(extents, ", ")));
+      throw BadTensor(fmt::format("a tensor of the shape [{}] is too large", fmt::join(extents, ", ")));
   return static_cast<std::size_t>(bytes);
 }
 
@@ -71,44 +71,64 @@ std::string shape_text(const Extents& extents) { return fmt::format("[{}]", fmt:
 void need_room(const Port& port, const RunTensor& output) {
   const std::size_t bytes = bytes_of(output.element, output.extents);
   if (output.data != nullptr && output.capacity < bytes)
-    throw InputError(fmt::format("the output '{}' has {} bytes of memory, but its shape {} needs {}",
-                                 on_one_line(port.name), output.capacity, shape_text(output.extents), bytes));
+    throw BadTensor(fmt::format("the output '{}' has {} bytes of memory, but its shape {} needs {}",
+                                on_one_line(port.name), output.capacity, shape_text(output.extents), bytes));
 }
 
 }  // namespace
 
-Session::Session(onnx::Model model, SessionOptions options)
-    : options_(std::move(options)), model_(std::move(model)), process_(::getpid()) {
+Session::Session(onnx::Model model, SessionOptions options, std::optional<onnx::Model> source)
+    : options_(std::move(options)), model_(std::move(model)), source_(std::move(source)), process_(::getpid()) {
   const auto start = Clock::now();
   read();
   if (options_.device != SessionOptions::Device::cpu) open_gpu(nullptr);
-  options_.say(LogLevel::info, fmt::format("ready on {} after {:.2f} s", device_, seconds_since(start)));
+  tell_ready(seconds_since(start), options_.precision.has_value());
 }
 
 Session::Session(Engine engine, SessionOptions options)
     : options_(std::move(options)), model_(onnx::Model::parse(engine.model, onnx::no_folder)), process_(::getpid()) {
   const auto start = Clock::now();
-  if (!options_.precision) options_.precision = engine.precision;
+  const bool has_precision = options_.precision.has_value();
+  if (!has_precision) options_.precision = engine.precision;
+  has_source_ = !engine.is_searched;
   engine.model = {};
   read();
   if (options_.device != SessionOptions::Device::cpu) open_gpu(&engine);
-  options_.say(LogLevel::info, fmt::format("ready on {} after {:.2f} s", device_, seconds_since(start)));
+  tell_ready(seconds_since(start), has_precision);
+}
+
+void Session::tell_ready(double seconds, bool has_precision) const {
+  if (!is_on_gpu()) {
+    std::vector<std::string> unused;
+    if (has_precision && precision() != cost::Precision::fp32) unused.emplace_back("precision");
+    if (options_.measures) unused.emplace_back("measure");
+    if (options_.lanes != gpu::usual_lanes) unused.emplace_back("streams");
+    if (options_.most_device_bytes > 0) unused.emplace_back("memory");
+    if (options_.memory.allocate) unused.emplace_back("the allocator");
+    if (!unused.empty())
+      options_.say(LogLevel::warning, fmt::format("without effect on the CPU: {}", fmt::join(unused, ", ")));
+  }
+  options_.say(LogLevel::info, fmt::format("ready on {} after {:.2f} s", device_, seconds));
 }
 
 void Session::read() {
   model_.validate();
+  signature_ = std::make_unique<Signature>(model_);
+  variants_ = std::make_unique<Variants>(*signature_, options_.most_plans);
+  const auto is_sized = [](const Port& port) { return port.type.shape && static_extents(*port.type.shape); };
+  if (source_ && std::all_of(inputs().begin(), inputs().end(), is_sized)) source_.reset();  // nobody will ask for it
+  if (source_) source_->validate();
   edit_ = std::make_unique<onnx::GraphEdit>(model_);
   onnx::clean_up(*edit_);
-  graph_ = edit_->imported()->graph;
-  for (const Node* node : graph_.nodes())  // told now, and not by the first run
+  graph_ = std::make_shared<const Graph>(edit_->imported()->graph);
+  for (const Node* node : graph_->nodes())  // told now, and not by the first run
     if (const Opaque* opaque = node->as_opaque()) {
       const std::string obstacle = opaque->body ? opaque->body->obstacle() : "unknown operator";
       if (!obstacle.empty()) throw InputError(fmt::format("cannot run {}: {}", opaque->kind, obstacle));
     }
-  for (const Value& input : graph_.inputs) inputs_.push_back({input.node->as_input()->name, input.type()});
   const auto& outputs = model_.proto().graph().output();
-  for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
-    outputs_.push_back({outputs.Get(static_cast<int>(i)).name(), graph_.outputs[i].type()});
+  for (std::size_t i = 0; i < graph_->outputs.size(); ++i)
+    outputs_.push_back(port_of(outputs.Get(static_cast<int>(i)), graph_->outputs[i].type()));
 }
 
 void Session::open_gpu(Engine* engine) {
@@ -141,8 +161,8 @@ void Session::open_gpu(Engine* engine) {
   if (const std::string& other = pricing_->other_versions(); !other.empty())
     options_.say(LogLevel::info,
                  fmt::format("using the prices of {}; this machine has {}", other, pricing_->gpu()->versions()));
-  const auto is_sized = [](const Port& port) { return port.type.shape && static_extents(*port.type.shape); };
-  if (!std::all_of(inputs_.begin(), inputs_.end(), is_sized)) return;  // planned when sizes are known
+  const auto is_sized = [](const Value& input) { return input.type().shape && static_extents(*input.type().shape); };
+  if (!std::all_of(graph_->inputs.begin(), graph_->inputs.end(), is_sized)) return;  // planned when sizes are known
   try {
     plan_for({});
   } catch (const InputError& error) {
@@ -153,52 +173,95 @@ void Session::open_gpu(Engine* engine) {
   }
 }
 
-Sizes Session::sizes_of(std::span<const RunTensor> inputs) const {
-  if (inputs.size() != inputs_.size())
-    throw InputError(fmt::format("the model has {} inputs, not {}", inputs_.size(), inputs.size()));
-  Sizes sizes;
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    learn_sizes(inputs_[i].name, inputs_[i].type.shape, inputs[i].extents, sizes);
-  return sizes;
+Session::Shaped Session::shaped(std::span<const RunTensor> given) const {
+  if (given.size() != inputs().size())
+    throw BadTensor(fmt::format("the model has {} inputs, not {}", inputs().size(), given.size()));
+  Shaped found;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const Port& port = inputs()[i];
+    if (given[i].is_left_out && !port.is_optional)
+      throw BadTensor(fmt::format("the input '{}' has no default: it cannot be left out", on_one_line(port.name)));
+    if (given[i].is_left_out) continue;
+    learn_sizes(port.name, port.type.shape, given[i].extents, found.sizes);
+    if (port.is_optional) found.unusual.given.insert(port.name);
+  }
+  for (const auto& [name, size] : found.sizes)
+    if (size == 0) found.unusual.empty.insert(name);
+  return found;
 }
 
-std::vector<std::optional<Extents>> Session::infer(std::span<const RunTensor> inputs) const {
-  const Sizes sizes = sizes_of(inputs);
+std::shared_ptr<const Graph> Session::graph_for(const Shaped& shaped) const {
+  if (shaped.unusual.is_usual()) return graph_;
+  if (shaped.unusual.empty.empty()) return variants_->find(model_, shaped.unusual);
+  if (!has_source_)
+    throw InputError(
+        "a search rewrote the model of this engine file, for sizes of 1 and more: for sizes of 0, load the "
+        "model itself");
+  return variants_->find(source_ ? *source_ : model_, shaped.unusual);
+}
+
+std::vector<std::optional<Extents>> Session::infer(std::span<const RunTensor> given) const {
+  const Shaped found = shaped(given);
+  const std::shared_ptr<const Graph> graph = graph_for(found);
   std::vector<std::optional<Extents>> all;
-  for (const Port& output : outputs_) {
+  for (const Value& output : graph->outputs) {
     all.emplace_back();
-    if (!output.type.shape) continue;
+    if (!output.type().shape) continue;
     all.back().emplace();
-    for (const Dim& dim : *output.type.shape) all.back()->push_back(size_of(dim, sizes).value_or(-1));
+    for (const Dim& dim : *output.type().shape) all.back()->push_back(size_of(dim, found.sizes).value_or(-1));
   }
   return all;
 }
 
-void Session::warm_up(std::span<const RunTensor> inputs) {
-  const Sizes sizes = sizes_of(inputs);
+void Session::warm_up(std::span<const RunTensor> given) {
+  const Shaped found = shaped(given);
   check_process();
-  if (is_on_gpu()) plan_for(sizes);
+  if (is_on_gpu())
+    plan_for(found);
+  else
+    graph_for(found);
 }
 
-std::shared_ptr<Session::SizedModel> Session::plan_for(const Sizes& sizes) {
+std::shared_ptr<Session::SizedModel> Session::plan_for(const Shaped& shaped) {
   const std::lock_guard lock(planning_);
-  const auto found = std::find_if(plans_.begin(), plans_.end(), [&](const auto& one) { return one->sizes == sizes; });
+  const auto found = std::find_if(plans_.begin(), plans_.end(), [&](const auto& one) { return one->shaped == shaped; });
   if (found != plans_.end()) {
     plans_.splice(plans_.begin(), plans_, found);
     return plans_.front();
   }
   const auto start = Clock::now();
   if (options_.is_cancelled && options_.is_cancelled()) throw Cancelled();
+  plans_.push_front(make_plan(shaped));
+  make_room();
+  options_.say(LogLevel::info, fmt::format("planned in {:.2f} s", seconds_since(start)));
+  return plans_.front();
+}
+
+std::shared_ptr<Session::SizedModel> Session::make_plan(const Shaped& shaped) {
   auto made = std::make_shared<SizedModel>();
-  made->sizes = sizes;
-  const cost::DimensionSizes of = [kept = &made->sizes](std::string_view name) {
+  made->shaped = shaped;
+  made->graph = graph_for(shaped);
+  const auto plan_on_host = [&](const std::string& why) {
+    made->model.reset();
+    made->on_host =
+        host_program(*made->graph, shaped.sizes, *pricing_->gpu(), precision(), options_.threads, options_.memory);
+    options_.say(LogLevel::warning, fmt::format("the host computes the model for these sizes: {}", why));
+    return made;
+  };
+  if (!shaped.unusual.empty.empty()) return plan_on_host("a size is 0");
+  const cost::DimensionSizes of = [kept = &made->shaped.sizes](std::string_view name) {
     const auto size = kept->find(name);
     return size == kept->end() ? 1 : size->second;
   };
-  pricing_->set_cache_residency(graph_, of);
-  made->model = std::make_unique<GpuModel>(graph_, *pricing_, of);
-  if (options_.is_cancelled && options_.is_cancelled()) throw Cancelled();
-  made->model->prepare(options_.lanes, options_.memory);
+  try {
+    pricing_->set_cache_residency(*made->graph, of);
+    made->model = std::make_unique<GpuModel>(*made->graph, *pricing_, of);
+    if (options_.is_cancelled && options_.is_cancelled()) throw Cancelled();
+    made->model->prepare(options_.lanes, options_.memory);
+  } catch (const InputError& error) {
+    if (shaped.unusual.is_usual()) throw;
+    return plan_on_host(error.what());
+  }
   if (const auto& on_host = made->model->on_host(); !on_host.empty())
     options_.say(LogLevel::warning,
                  fmt::format("without a kernel, and computed by the host: {}", fmt::join(on_host, ", ")));
@@ -207,16 +270,13 @@ std::shared_ptr<Session::SizedModel> Session::plan_for(const Sizes& sizes) {
         LogLevel::warning,
         fmt::format("{:.0f} % of the time is predicted, not measured here: the plan may be slower than it could be",
                     100 * (1 - share)));
-  plans_.push_front(std::move(made));
-  make_room();
-  options_.say(LogLevel::info, fmt::format("planned in {:.2f} s", seconds_since(start)));
-  return plans_.front();
+  return made;
 }
 
 void Session::make_room() {
   const auto bytes = [&] {
     std::size_t sum = 0;
-    for (const auto& one : plans_) sum += static_cast<std::size_t>(one->model->program().device_bytes());
+    for (const auto& one : plans_) sum += static_cast<std::size_t>(one->program().device_bytes());
     return sum;
   };
   const std::size_t most = options_.most_device_bytes;
@@ -234,49 +294,58 @@ void Session::check_process() const {
     throw EnvironmentError("the process was forked after the model was loaded: load it in the child");
 }
 
-void Session::run(std::span<const RunTensor> inputs, std::span<RunTensor> outputs, void* stream) {
+void Session::run(std::span<const RunTensor> given, std::span<RunTensor> outputs, void* stream) {
   check_process();
   if (outputs.size() != outputs_.size())
-    throw InputError(fmt::format("the model has {} outputs, not {}", outputs_.size(), outputs.size()));
-  for (std::size_t i = 0; i < std::min(inputs.size(), inputs_.size()); ++i) {
-    const RunTensor& input = inputs[i];
-    const std::string name = on_one_line(inputs_[i].name);
-    if (inputs_[i].type.element == ElementType::undefined)
-      throw InputError(fmt::format("the input '{}' has a type that cannot be run", name));
-    if (input.element != inputs_[i].type.element)
-      throw InputError(fmt::format("the input '{}' has the type {}, not {}", name, name_of(inputs_[i].type.element),
-                                   name_of(input.element)));
-    const bool has_negative = std::any_of(input.extents.begin(), input.extents.end(), [](auto one) { return one < 0; });
-    if (has_negative) continue;  // refused with the shape
-    if (input.data == nullptr && bytes_of(input.element, input.extents) > 0)
-      throw InputError(fmt::format("the input '{}' has no memory", name));
-    if (input.capacity < bytes_of(input.element, input.extents))
-      throw InputError(fmt::format("the input '{}' has {} bytes of memory, but its shape {} needs {}", name,
-                                   input.capacity, shape_text(input.extents), bytes_of(input.element, input.extents)));
-  }
-  if (is_on_gpu()) return run_on_gpu(inputs, outputs, stream);
-  run_on_host(inputs, outputs);
-}
-
-void Session::run_on_host(std::span<const RunTensor> inputs, std::span<RunTensor> outputs) const {
-  sizes_of(inputs);
+    throw BadTensor(fmt::format("the model has {} outputs, not {}", outputs_.size(), outputs.size()));
+  check_inputs(given);
+  const Shaped found = shaped(given);
+  std::vector<RunTensor> used;
+  for (const RunTensor& input : given)
+    if (!input.is_left_out) used.push_back(input);
+  if (is_on_gpu()) return run_on_gpu(found, used, outputs, stream);
   const auto on_host = [](const auto& list, const std::vector<Port>& ports) {
     for (std::size_t i = 0; i < list.size(); ++i)
       if (list[i].is_on_device)
-        throw InputError(
-            fmt::format("'{}' is on a device, but the model runs on the host", on_one_line(ports[i].name)));
+        throw BadTensor(fmt::format("'{}' is on a device, but the model runs on the host", on_one_line(ports[i].name)));
   };
-  on_host(inputs, inputs_);
+  on_host(given, inputs());
   on_host(outputs, outputs_);
+  run_on_host(found, used, outputs);
+}
+
+void Session::check_inputs(std::span<const RunTensor> given) const {
+  for (std::size_t i = 0; i < std::min(given.size(), inputs().size()); ++i) {
+    const RunTensor& input = given[i];
+    const ElementType element = inputs()[i].type.element;
+    const std::string name = on_one_line(inputs()[i].name);
+    if (input.is_left_out) continue;  // refused with the shape if it must not be
+    if (element == ElementType::undefined)
+      throw BadTensor(fmt::format("the input '{}' has a type that cannot be run", name));
+    if (input.element != element)
+      throw BadTensor(
+          fmt::format("the input '{}' has the type {}, not {}", name, name_of(element), name_of(input.element)));
+    const bool has_negative = std::any_of(input.extents.begin(), input.extents.end(), [](auto one) { return one < 0; });
+    if (has_negative) continue;  // refused with the shape
+    if (input.data == nullptr && bytes_of(input.element, input.extents) > 0)
+      throw BadTensor(fmt::format("the input '{}' has no memory", name));
+    if (input.capacity < bytes_of(input.element, input.extents))
+      throw BadTensor(fmt::format("the input '{}' has {} bytes of memory, but its shape {} needs {}", name,
+                                  input.capacity, shape_text(input.extents), bytes_of(input.element, input.extents)));
+  }
+}
+
+void Session::run_on_host(const Shaped& shaped, std::span<const RunTensor> used, std::span<RunTensor> outputs) const {
+  const std::shared_ptr<const Graph> graph = graph_for(shaped);
   std::vector<Array> arrays;
-  for (const RunTensor& input : inputs) arrays.push_back(array_of(input));
-  std::vector<Array> results = interpret(graph_, arrays, {options_.threads});
+  for (const RunTensor& input : used) arrays.push_back(array_of(input));
+  std::vector<Array> results = interpret(*graph, arrays, {options_.threads});
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     outputs[i].element = results[i].type();
     outputs[i].extents = results[i].extents();
     need_room(outputs_[i], outputs[i]);
     // A result may be an input, which the next results overwrite or the caller changes.
-    if (std::any_of(inputs.begin(), inputs.end(), [&](const RunTensor& input) { return lies_in(results[i], input); }))
+    if (std::any_of(used.begin(), used.end(), [&](const RunTensor& input) { return lies_in(results[i], input); }))
       results[i] = copy_of(results[i]);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -287,14 +356,14 @@ void Session::run_on_host(std::span<const RunTensor> inputs, std::span<RunTensor
   }
 }
 
-void Session::run_on_gpu(std::span<const RunTensor> inputs, std::span<RunTensor> outputs, void* stream) {
-  const std::shared_ptr<SizedModel> plan = plan_for(sizes_of(inputs));
-  const GpuModel& model = *plan->model;
+void Session::run_on_gpu(const Shaped& shaped, std::span<const RunTensor> used, std::span<RunTensor> outputs,
+                         void* stream) {
+  const std::shared_ptr<SizedModel> plan = plan_for(shaped);
   std::vector<gpu::CallersMemory> given, taken;
   std::vector<Array> kept;  // what is copied from and to the host
-  for (const RunTensor& input : inputs) {
+  for (const RunTensor& input : used) {
     given.push_back({input.data, input.is_on_device, input.element});
-    const ElementType stored = cost::stored(input.element, model.precision());
+    const ElementType stored = cost::stored(input.element, precision());
     if (input.is_on_device || stored == input.element || input.data == nullptr) continue;
     kept.push_back(array_of(input).cast(stored));
     given.back().data = const_cast<std::byte*>(kept.back().data());  // an input is not written
@@ -303,17 +372,17 @@ void Session::run_on_gpu(std::span<const RunTensor> inputs, std::span<RunTensor>
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     RunTensor& output = outputs[i];
     output.element = outputs_[i].type.element;
-    output.extents = model.output_extents(i);
+    output.extents = plan->output_extents(i);
     need_room(outputs_[i], output);
     if (output.is_on_device && output.data == nullptr && bytes_of(output.element, output.extents) > 0)
-      throw InputError(fmt::format("the output '{}' has no memory on the device", on_one_line(outputs_[i].name)));
+      throw BadTensor(fmt::format("the output '{}' has no memory on the device", on_one_line(outputs_[i].name)));
     taken.push_back({output.data, output.is_on_device, output.element});
-    const ElementType stored = cost::stored(output.element, model.precision());
+    const ElementType stored = cost::stored(output.element, precision());
     if (output.is_on_device || (output.data != nullptr && stored == output.element)) continue;
     made[i] = Array(stored, output.extents);
     taken.back().data = made[i].mutable_data();
   }
-  model.program().enqueue(given, taken, stream);
+  plan->program().enqueue(given, taken, stream);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (made[i].type() == ElementType::undefined) continue;
     if (made[i].type() != outputs[i].element) made[i] = made[i].cast(outputs[i].element);
@@ -326,7 +395,8 @@ void Session::run_on_gpu(std::span<const RunTensor> inputs, std::span<RunTensor>
 
 Engine Session::engine() {
   Engine made;
-  made.model = model_.serialise_whole();
+  made.model = signature_->has_defaults() ? signature_->whole(model_).serialise_whole() : model_.serialise_whole();
+  made.is_searched = source_.has_value() || !has_source_;
   made.precision = precision();
   if (!is_on_gpu()) return made;
   check_process();
@@ -338,7 +408,7 @@ Engine Session::engine() {
     made.prices.set(machine, call, *pricing_->store().all().find(machine, call));
   std::map<std::string, gpu::KernelBinary> kernels;
   for (const auto& one : plans_)
-    for (gpu::KernelBinary& kernel : one->model->program().binaries()) {
+    for (gpu::KernelBinary& kernel : one->program().binaries()) {
       const std::string key = kernel.key;
       kernels.emplace(key, std::move(kernel));
     }
@@ -347,21 +417,25 @@ Engine Session::engine() {
 }
 
 std::string Session::report() {
-  nlohmann::ordered_json all{{"device", device_}, {"operators", graph_.nodes().size()}};
+  nlohmann::ordered_json all{{"device", device_}, {"operators", graph_->nodes().size()}};
   if (is_on_gpu()) {
     all["precision"] = cost::name_of(precision());
     all["prices"] = pricing_->source();
     all["plans"] = nlohmann::ordered_json::array();
     const std::lock_guard lock(planning_);
     for (const auto& one : plans_) {
-      const GpuModel& model = *one->model;
-      all["plans"].push_back({{"sizes", one->sizes},
-                              {"kernels", model.program().launches()},
-                              {"streams", model.program().lanes().lanes},
-                              {"device_bytes", model.program().device_bytes()},
-                              {"layout", model.plan().layout == cost::Layout::channels_last ? "NHWC" : "NCHW"},
-                              {"on_host", model.on_host()},
-                              {"measured_share", model.measured_share()}});
+      nlohmann::ordered_json plan{{"sizes", one->shaped.sizes},
+                                  {"kernels", one->program().launches()},
+                                  {"streams", one->program().lanes().lanes},
+                                  {"device_bytes", one->program().device_bytes()}};
+      if (const GpuModel* model = one->model.get()) {
+        plan["layout"] = model->plan().layout == cost::Layout::channels_last ? "NHWC" : "NCHW";
+        plan["on_host"] = model->on_host();
+        plan["measured_share"] = model->measured_share();
+      } else {
+        plan["on_host"] = {"everything"};
+      }
+      all["plans"].push_back(std::move(plan));
     }
   }
   return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -8,6 +8,7 @@
 
 #include "ops/core/error.h"
 #include "ops/text/characters.h"
+#include "runtime/pricing/price_store.h"
 
 namespace taso::runtime {
 namespace {
@@ -74,6 +75,21 @@ void SessionOptions::set(std::string_view name, std::string_view value) {
     most_device_bytes = number<std::size_t>(name, value, std::numeric_limits<std::int64_t>::max());
   } else {
     throw InputError(fmt::format("there is no option '{}'", on_one_line(name)));
+  }
+}
+
+void SessionOptions::check_files() const {
+  if (!prices) return;
+  const auto refuse_file = [&](const std::string& why) {
+    throw InputError(fmt::format("the option 'prices' names {}: {}", on_one_line(prices->string()), why));
+  };
+  std::error_code error;
+  // Measuring makes the file.
+  if (!measures && !std::filesystem::exists(*prices, error)) refuse_file("it does not exist");
+  try {
+    const pricing::PriceStore store(*prices, false, false);
+  } catch (const InputError& trouble) {
+    refuse_file(trouble.what());
   }
 }
 

@@ -34,6 +34,8 @@ struct SessionOptions {
 
   /// Sets an option by its name in the C interface. Throws InputError.
   void set(std::string_view name, std::string_view value);
+  /// Throws InputError if a file that an option names cannot be used.
+  void check_files() const;
   void say(LogLevel level, const std::string& text) const {
     if (log) log(level, text);
   }

@@ -10,7 +10,7 @@ namespace taso::runtime {
 
 void learn_sizes(const std::string& name, const std::optional<Shape>& declared, const Extents& extents, Sizes& sizes) {
   const auto refuse = [&](const std::string& why) {
-    throw InputError(
+    throw BadTensor(
         fmt::format("the input '{}' cannot have the shape [{}]: {}", on_one_line(name), fmt::join(extents, ", "), why));
   };
   for (const std::int64_t extent : extents)
@@ -24,8 +24,6 @@ void learn_sizes(const std::string& name, const std::optional<Shape>& declared, 
       continue;
     }
     const std::string unknown = dim.text();
-    // Rewrites hold from 1 on.
-    if (extents[i] == 0) refuse(fmt::format("axis {} has no elements", i));
     const auto [known, is_new] = sizes.try_emplace(dim.symbols().front(), extents[i]);
     if (!is_new && known->second != extents[i])
       refuse(fmt::format("axis {} is {}, which is {} elsewhere", i, on_one_line(unknown), known->second));

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <optional>
 #include <thread>
@@ -236,6 +238,38 @@ TEST_CASE("nothing leaks on a GPU", "[gpu]") {
   };
   const std::int64_t first = round();
   CHECK(first - round() < 4 << 20);
+}
+
+TEST_CASE("sizes may be 0 on a GPU: the host computes such a run", "[gpu]") {
+  if (!has_gpu()) return;
+  std::vector<std::string> said;
+  SessionOptions options{{"device", "cuda"}};
+  options.on_log([&](taso_log_level, std::string_view line) { said.emplace_back(line); });
+  Session session = load(any_product(), options);
+  const std::vector<float> some = random_floats(20, 1);
+  const DeviceStream stream;
+  for (const auto& [rows, depth, columns] :
+       std::vector<std::array<std::int64_t, 3>>{{0, 3, 2}, {2, 0, 3}, {2, 3, 0}, {0, 0, 0}, {2, 3, 2}, {2, 0, 3}}) {
+    CAPTURE(rows, depth, columns);
+    const std::vector<float> expected = product(some, some, rows, depth, columns);
+    const std::vector<taso_tensor> on_host{TensorView::of(some, {rows, depth}), TensorView::of(some, {depth, columns})};
+    const OnDevice x = on_device(some, {rows, depth}), y = on_device(some, {depth, columns});
+    const std::vector<taso_tensor> inputs[] = {on_host, {x.view(), y.view()}};
+    for (const std::vector<taso_tensor>& given : inputs) {
+      session.warm_up(given);
+      const OnDevice z = on_device(std::vector<float>(20, -7), {20});
+      std::vector<taso_tensor> outputs{z.view(), {}};
+      session.run(given, outputs, stream.get());
+      stream.wait();
+      CHECK((outputs[0].rank == 2 && outputs[0].shape[0] == rows && outputs[0].shape[1] == columns));
+      CHECK((outputs[1].rank == 2 && outputs[1].shape[0] == rows && outputs[1].shape[1] == depth));
+      check_close(z.memory.read<float>(expected.size()), expected, 1e-4);
+      taso_tensor_free(&outputs[1]);
+    }
+  }
+  CHECK(std::any_of(said.begin(), said.end(), [](const std::string& line) {
+    return line.find("the host computes the model") != std::string::npos;
+  }));
 }
 
 }  // namespace taso::test

@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -84,6 +86,57 @@ TEST_CASE("sizes may change from run to run") {
   }
 }
 
+TEST_CASE("sizes may be 0") {
+  Session session = load(any_product());
+  std::vector<float> some = random_floats(20, 1), room(20, -7);
+  for (const auto& [rows, depth, columns] :
+       std::vector<std::array<std::int64_t, 3>>{{0, 3, 2}, {2, 0, 3}, {2, 3, 0}, {0, 0, 0}, {2, 3, 2}, {2, 0, 3}}) {
+    CAPTURE(rows, depth, columns);
+    const std::vector<taso_tensor> inputs{TensorView::of(some, {rows, depth}), TensorView::of(some, {depth, columns})};
+    std::vector<taso_tensor> found(2), outputs{TensorView::of(room, {}), {}};
+    REQUIRE(taso_session_infer(session.get(), inputs.data(), 2, found.data(), 2) == TASO_OK);
+    session.warm_up(inputs);
+    session.run(inputs, outputs);
+    for (std::size_t i = 0; i < 2; ++i) {
+      CHECK((found[i].rank == 2 && found[i].shape[0] == rows && found[i].shape[1] == (i == 0 ? columns : depth)));
+      CHECK((outputs[i].rank == 2 && std::equal(found[i].shape, found[i].shape + 2, outputs[i].shape)));
+    }
+    const std::vector<float> expected = product(some, some, rows, depth, columns);
+    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(room[i] == Approx(expected[i]).margin(1e-5));
+    taso_tensor_free(&outputs[1]);
+  }
+  // It is refused where the model says something else.
+  std::vector<float> x(6, 1);
+  const std::vector<taso_tensor> wrong{TensorView::of(x, {2, 0}), TensorView::of(x, {1, 2})};
+  std::vector<taso_tensor> outputs(2);
+  const auto [status, text] = refusal([&] { session.run(wrong, outputs); });
+  CHECK(status == TASO_BAD_ARGUMENT);
+  CHECK_THAT(text, Catch::Contains("depth"));
+}
+
+TEST_CASE("inputs with a default may be left out") {
+  proto::ModelProto model = any_product();
+  const std::vector<float> weight{1, 2, 3, 4};
+  *model.mutable_graph()->add_initializer() = onnx::write_tensor(Array::of<float>({2, 2}, weight), "y");
+  Session session = load(model);
+  CHECK_FALSE(session.is_optional(0));
+  CHECK(session.is_optional(1));
+  CHECK_FALSE(session.is_optional(2));
+  CHECK(taso_session_input_is_optional(nullptr, 0) == 0);
+  CHECK(session.inputs().size() == 2);
+  CHECK(std::string(session.inputs()[1].name) == "y");
+  std::vector<float> x{1, 1, 2, 0}, other{5, 6};
+  const auto kept = session.run({TensorView::of(x, {2, 2}), TensorView()});
+  CHECK(std::vector<float>(kept[0].values<float>().begin(), kept[0].values<float>().end()) ==
+        std::vector<float>{4, 6, 2, 4});
+  const auto given = session.run({TensorView::of(x, {2, 2}), TensorView::of(other, {2, 1})});
+  CHECK(std::vector<float>(given[0].values<float>().begin(), given[0].values<float>().end()) ==
+        std::vector<float>{11, 10});
+  const auto [status, text] = refusal([&] { session.run({TensorView(), TensorView()}); });
+  CHECK(status == TASO_BAD_ARGUMENT);
+  CHECK_THAT(text, Catch::Contains("'x' has no default"));
+}
+
 TEST_CASE("results go into memory of the caller, also into that of an input") {
   Session session = load(any_product());
   std::vector<float> x = random_floats(9, 1), y = random_floats(9, 2), room(20, -7);
@@ -117,7 +170,6 @@ TEST_CASE("a tensor that does not fit is refused, and the session goes on") {
   CHECK_THAT(run({left, TensorView::of(y, {6})}), Catch::Contains("2 axes"));
   CHECK_THAT(run({left, TensorView::of(whole, {3, 2})}), Catch::Contains("float32") && Catch::Contains("int64"));
   CHECK_THAT(run({left, TensorView::of(y, {3, -2})}), Catch::Contains("negative"));
-  CHECK_THAT(run({left, TensorView::of(y, {3, 0})}), Catch::Contains("no elements"));
   CHECK_THAT(run({left, TensorView::of(y, {3, 3})}), Catch::Contains("24 bytes") && Catch::Contains("36"));
   taso_tensor bad = right;
   bad.data = nullptr;
@@ -146,6 +198,104 @@ TEST_CASE("a tensor that does not fit is refused, and the session goes on") {
   taso_session_destroy(nullptr);
   taso_options_destroy(nullptr);
   taso_tensor_free(nullptr);
+}
+
+TEST_CASE("a model that cannot run with tensors that fit is to blame") {
+  proto::ModelProto model = empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
+  declare(*graph.add_input(), "x", {4});
+  declare(*graph.add_input(), "shape", {2}, proto::TensorProto::INT64);
+  declare(*graph.add_output(), "y", {2, 2});
+  add_node(graph, "Reshape", {"x", "shape"}, {"y"});
+  Session session = load(model);
+  std::vector<float> x(4, 1);
+  std::vector<std::int64_t> good{2, 2}, bad{3, 2}, longer(3, 1);
+  CHECK(session.run({TensorView::of(x, {4}), TensorView::of(good, {2})})[0].count() == 4);
+  CHECK(refusal([&] { session.run({TensorView::of(x, {4}), TensorView::of(bad, {2})}); }).first == TASO_BAD_MODEL);
+  CHECK(refusal([&] {
+          session.run({TensorView::of(x, {4}), TensorView::of(longer, {3})});
+        }).first == TASO_BAD_ARGUMENT);
+  CHECK(session.run({TensorView::of(x, {4}), TensorView::of(good, {2})})[0].count() == 4);
+}
+
+TEST_CASE("a file of prices that cannot be used is the caller's mistake") {
+  const TemporaryFolder folder;
+  const std::string missing = (folder / "none.prices").string(), junk = (folder / "junk.prices").string();
+  std::ofstream(junk) << "no prices";
+  for (const char* const seconds : {"0", "1"})
+    for (const std::string& file : {missing, junk}) {
+      const auto [status, text] = refusal([&] {
+        Session(example("small_convnet.onnx"), {{"device", "cpu"}, {"optimize", seconds}, {"prices", file}});
+      });
+      CHECK(status == TASO_BAD_ARGUMENT);
+      CHECK_THAT(text, Catch::Contains(file) && !Catch::Contains("small_convnet"));
+    }
+}
+
+TEST_CASE("what has no effect on the CPU is told, once") {
+  std::vector<std::string> said;
+  SessionOptions options{{"device", "cpu"}, {"precision", "tf32"}, {"streams", "2"}, {"memory", "1000"}};
+  options.on_log([&](taso_log_level level, std::string_view line) {
+    if (level == TASO_LOG_WARNING) said.emplace_back(line);
+  });
+  const auto allocate = [](void*, std::size_t) -> void* { return nullptr; };
+  const auto free = [](void*, void*, std::size_t) {};
+  REQUIRE(taso_options_set_allocator(const_cast<taso_options*>(options.get()), allocate, free, nullptr) == TASO_OK);
+  Session session = load(any_product(), options);
+  REQUIRE(said.size() == 1);
+  CHECK(said[0] == "without effect on the CPU: precision, streams, memory, the allocator");
+
+  said.clear();
+  SessionOptions usual{{"device", "cpu"}, {"precision", "float32"}, {"measure", "0"}, {"streams", "16"}};
+  usual.on_log([&](taso_log_level level, std::string_view line) {
+    if (level == TASO_LOG_WARNING) said.emplace_back(line);
+  });
+  load(any_product(), usual);
+  CHECK(said.empty());
+  const TemporaryFolder folder;  // the precision of an engine file is not asked for here
+  session.save_engine((folder / "model.taso").string());
+  Session((folder / "model.taso").string(), usual.set("precision", "float32"));
+  CHECK(said.empty());
+  Session(example("small_convnet.onnx"), usual.set("optimize", "0.1"));
+  CHECK_THAT(said.back(), Catch::Contains("prices of a GPU"));
+}
+
+TEST_CASE("unknown sizes are called what the model calls them") {
+  proto::ModelProto model = empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
+  const auto declare_dims = [](proto::ValueInfoProto& value, const char* name, std::vector<std::string> dims) {
+    declare(value, name, {});
+    auto& shape = *value.mutable_type()->mutable_tensor_type()->mutable_shape();
+    for (const std::string& dim : dims) {
+      auto& added = *shape.add_dim();
+      if (!dim.empty()) added.set_dim_param(dim);
+    }
+  };
+  const std::vector<std::string> dims{"batch", "seq len+1", "", "a#", "b#12", "c~"};
+  declare_dims(*graph.add_input(), "x", dims);
+  declare_dims(*graph.add_output(), "same", dims);
+  declare_dims(*graph.add_output(), "twice", {"batch", "both", "t", "", "", ""});
+  declare_dims(*graph.add_output(), "places", {"axes", "found"});
+  graph.mutable_output(2)->mutable_type()->mutable_tensor_type()->set_elem_type(proto::TensorProto::INT64);
+  add_node(graph, "Relu", {"x"}, {"same"});
+  add_attribute(add_node(graph, "Concat", {"x", "x"}, {"twice"}), "axis", proto::AttributeProto::INT).set_i(1);
+  add_node(graph, "NonZero", {"x"}, {"places"});
+  Session session = load(model);
+  const auto names = [](const taso_value& value) {
+    std::vector<std::string> list;
+    for (std::int32_t i = 0; i < value.rank; ++i) {
+      CHECK(value.shape[i] == -1);
+      list.emplace_back(value.dimensions[i] == nullptr ? "" : value.dimensions[i]);
+    }
+    return list;
+  };
+  CHECK(names(session.inputs()[0]) == dims);
+  CHECK(names(session.outputs()[0]) == dims);
+  const std::vector<std::string> twice = names(session.outputs()[1]);
+  REQUIRE(twice.size() == 6);
+  CHECK(twice[1] == R"(2*"seq len+1")");
+  CHECK(twice[2] == "t");
+  CHECK(names(session.outputs()[2]) == std::vector<std::string>{"axes", "found"});
 }
 
 TEST_CASE("options are checked") {
@@ -258,8 +408,7 @@ TEST_CASE("a session searches if it is asked to, and can be cancelled") {
   for (std::size_t i = 0; i < one[0].count(); ++i)
     REQUIRE(one[0].values<float>()[i] == Approx(two[0].values<float>()[i]).margin(1e-4));
 
-  const auto cancel = [](void* user) -> std::int32_t { return ++*static_cast<std::atomic<int>*>(user) > 3 ? 1 : 0; };
-  REQUIRE(taso_options_set_cancel(const_cast<taso_options*>(options.get()), cancel, &asked) == TASO_OK);
+  options.on_cancel([&] { return ++asked > 3; });
   CHECK(refusal([&] { Session(example("small_transformer.onnx"), options); }).first == TASO_CANCELLED);
 }
 
@@ -308,6 +457,34 @@ TEST_CASE("a child process runs and loads sessions") {
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
   CHECK(works(session));
+}
+
+TEST_CASE("a process may end while other threads load and run") {
+  const std::string text = any_product().SerializeAsString();
+  for (int round = 0; round < 20; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(60);
+      // Nothing here is destroyed, as exit() would do with static objects.
+      Session& session = *new Session(bytes_of(text), on_cpu());
+      auto& x = *new std::vector<float>(64 * 64, 1);
+      for (int t = 0; t < 4; ++t)
+        std::thread([&, t] {
+          for (;;) try {
+              if (t == 0) Session(bytes_of(text), on_cpu());
+              session.run({TensorView::of(x, {64, 64}), TensorView::of(x, {64, 64})});
+              if (t == 1) session.run({TensorView::of(x, {64, 64}), TensorView::of(x, {32, 64})});
+            } catch (const SessionError&) {
+            }
+        }).detach();
+      std::this_thread::sleep_for(std::chrono::milliseconds(3 + round));
+      std::exit(0);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CAPTURE(round, status);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  }
 }
 
 namespace {

@@ -33,6 +33,28 @@ def test_a_model_is_optimised_and_its_certificate_holds(taso, proves, convnet, t
     assert not taso.verify(result.model, convnet, certificate=result.certificate)
 
 
+def test_the_certificate_beside_a_model_is_found(taso, proves, convnet, tmp_path):
+    taso.optimize(convnet, tmp_path / "fast.onnx", budget=5, progress=False)
+    assert taso.verify(convnet, tmp_path / "fast.onnx")
+    (tmp_path / "fast.onnx.cert").rename(tmp_path / "other.cert")
+    with pytest.raises(taso.ArgumentError, match="fast.onnx.cert does not exist"):
+        taso.verify(convnet, tmp_path / "fast.onnx")
+    with pytest.raises(taso.ArgumentError, match="files of rules, or a model"):
+        taso.verify(convnet)
+
+
+def test_names_that_begin_with_a_dash_are_files(taso, proves, convnet, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-in.onnx").write_bytes(convnet.read_bytes())
+    assert taso.optimize("-in.onnx", "-out.onnx", budget=1, progress=False).certificate.exists()
+    assert (tmp_path / "-out.onnx").exists() and taso.verify("-in.onnx", "-out.onnx")
+    assert taso.Session("-in.onnx").inputs
+    with pytest.raises(taso.ModelError, match="-none.rules: cannot read"):
+        taso.verify("-none.rules")
+    with pytest.raises(taso.ArgumentError, match="not a file to write to"):
+        taso.optimize("-in.onnx", "-", progress=False)
+
+
 def test_models_in_memory_are_optimised(taso, convnet, capfd):
     for model in (convnet.read_bytes(), onnx.load(convnet)):
         result = taso.optimize(model, seconds=1, budget=5, progress=False)

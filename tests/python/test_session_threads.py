@@ -125,3 +125,23 @@ def test_ctrl_c_ends_a_search(python, taso_networks, tmp_path):
     assert child.returncode == 0, errors
     assert out.splitlines()[-3:] == ["interrupted", "goes on", "loaded"], out
     assert "the budget is spent" not in out, "the search went on to its end"
+
+
+def test_the_interpreter_may_end_while_threads_run(python, source_folder):
+    """Python ends daemon threads when they ask for the GIL."""
+    code = """
+import sys, threading, time, numpy, taso
+session = taso.Session(sys.argv[1], device="cpu")
+tokens = numpy.ones((3, 16, 64), numpy.float32)
+def work(number):
+    while True:
+        if number == 0:
+            taso.Session(sys.argv[1], device="cpu", log=lambda level, text: None)
+        session(tokens)
+for number in range(4):
+    threading.Thread(target=work, args=[number], daemon=True).start()
+time.sleep(0.1)
+"""
+    for _ in range(5):
+        result = python("-c", code, source_folder / "examples/small_transformer.onnx")
+        assert result.returncode == 0, result.stderr

@@ -57,7 +57,7 @@ constexpr taso_type type_of() {
 
 }  // namespace detail
 
-/// A tensor in memory of the caller, dense and row-major.
+/// A tensor in memory of the caller, dense and row-major. TensorView() stands for an optional input that is left out.
 struct TensorView : taso_tensor {
   TensorView() : taso_tensor{} {}
   TensorView(void* memory, std::size_t bytes, taso_type element, taso_place where, std::span<const std::int64_t> sizes)
@@ -183,27 +183,41 @@ class SessionOptions {
     detail::require(taso_options_set(options_.get(), name.c_str(), value.c_str()));
     return *this;
   }
+  using Log = std::function<void(taso_log_level, std::string_view)>;
+  using Cancel = std::function<bool()>;
   /// Called until the session is destroyed. It must not throw.
-  SessionOptions& on_log(std::function<void(taso_log_level, std::string_view)> log) {
-    log_ = std::make_shared<std::function<void(taso_log_level, std::string_view)>>(std::move(log));
+  SessionOptions& on_log(Log log) {
+    log_ = std::make_shared<Log>(std::move(log));
     detail::require(taso_options_set_log(
         options_.get(),
         [](void* user, std::int32_t level, const char* text) {
-          (*static_cast<std::function<void(taso_log_level, std::string_view)>*>(user))(
-              static_cast<taso_log_level>(level), text);
+          (*static_cast<Log*>(user))(static_cast<taso_log_level>(level), text);
         },
         log_.get()));
     return *this;
   }
+  /// Returns true to end a search, measuring or planning, which then throws TASO_CANCELLED. Called until the session is
+  /// destroyed, also by several threads at once. It must not throw.
+  SessionOptions& on_cancel(Cancel cancel) {
+    cancel_ = std::make_shared<Cancel>(std::move(cancel));
+    detail::require(taso_options_set_cancel(
+        options_.get(), [](void* user) -> std::int32_t { return (*static_cast<Cancel*>(user))() ? 1 : 0; },
+        cancel_.get()));
+    return *this;
+  }
   const taso_options* get() const { return options_.get(); }
-  std::shared_ptr<void> kept() const { return log_; }
+  /// What the options refer to.
+  std::shared_ptr<void> kept() const { return std::make_shared<std::pair<LogPointer, CancelPointer>>(log_, cancel_); }
 
  private:
   struct End {
     void operator()(taso_options* options) const { taso_options_destroy(options); }
   };
+  using LogPointer = std::shared_ptr<Log>;
+  using CancelPointer = std::shared_ptr<Cancel>;
+  LogPointer log_;
+  CancelPointer cancel_;
   std::unique_ptr<taso_options, End> options_;
-  std::shared_ptr<std::function<void(taso_log_level, std::string_view)>> log_;
 };
 
 class Session {
@@ -223,6 +237,8 @@ class Session {
 
   std::vector<taso_value> inputs() const { return values(taso_session_input_count, taso_session_input); }
   std::vector<taso_value> outputs() const { return values(taso_session_output_count, taso_session_output); }
+  /// Whether the model has a default for an input.
+  bool is_optional(std::size_t input) const { return taso_session_input_is_optional(session_.get(), input) == 1; }
   bool is_on_device() const { return taso_session_place(session_.get()) == TASO_DEVICE; }
   std::string device() const { return taso_session_device(session_.get()); }
   std::string report() { return taso_session_report(session_.get()); }
@@ -263,7 +279,7 @@ class Session {
     for (std::size_t i = 0; i < list.size(); ++i) detail::require(describe(session_.get(), i, &list[i]));
     return list;
   }
-  std::shared_ptr<void> kept_;  // the log function; it outlives the session
+  std::shared_ptr<void> kept_;  // the functions of the options, which outlive the session
   std::unique_ptr<taso_session, End> session_;
 };
 

@@ -86,16 +86,18 @@ typedef struct taso_value {
   int32_t type;                          /* taso_type */
   int32_t rank;                          /* -1 if it is unknown */
   int64_t shape[TASO_MAX_RANK];          /* -1 where the size is unknown before the run */
-  const char* dimensions[TASO_MAX_RANK]; /* names or formulas of unknown sizes, "batch"; else null */
+  const char* dimensions[TASO_MAX_RANK]; /* what the model calls unknown sizes, "batch", or a
+                                            formula, "past + length"; else null */
 } taso_value;
 
 typedef struct taso_options taso_options;
 typedef struct taso_session taso_session;
 
-/* Called from the thread that loads or runs. */
+/* Called from the thread that loads or runs; several at once, if several threads use the options or the session. */
 typedef void (*taso_log_function)(void* user, int32_t level, const char* text);
 /* Returns 1 to cancel a search, the measuring of kernels, or the planning for a GPU; it then ends soon with
- * TASO_CANCELLED. Runs, and loading for the host, are not cancelled. */
+ * TASO_CANCELLED. Runs, and loading for the host, are not cancelled. Threads of the library call it too, and several
+ * may do so at once. */
 typedef int32_t (*taso_cancel_function)(void* user);
 /* Returns device memory, aligned to 256 bytes, or null. */
 typedef void* (*taso_allocate_function)(void* user, size_t bytes);
@@ -142,10 +144,15 @@ TASO_API taso_status taso_stream_wait_event(int32_t device, void* stream, void* 
 
 /* Options
  *
+ * precision, measure, streams, memory and the allocator matter only on a GPU. If one is set for a session that runs on
+ * the CPU, the log says so.
+ *
  * device      "auto" (a GPU if there is one that can run the model; default), "cpu", "cuda", "cuda:1"
  * precision   "float32" (default: what the model says, or the engine file), "tf32", "float16", "bfloat16": how a GPU
  *             computes float32. Inputs and outputs keep the types of the model.
- * optimize    "0" (default), or the seconds that a search for a faster model may take, while it is loaded
+ * optimize    "0" (default), or the seconds that a search for a faster model may take, while it is loaded. It searches
+ *             for what is fast on a GPU, with prices of an NVIDIA H200 unless `prices` has others. The result may be no
+ *             faster on a CPU; the log says so.
  * measure     "1": measure kernels that have no recorded price while the model is loaded. Default "0".
  * prices      a file of measured prices, instead of the user's own
  * threads     on the host; "0" (default): all processors
@@ -181,14 +188,18 @@ TASO_API size_t taso_session_input_count(const taso_session* session);
 TASO_API size_t taso_session_output_count(const taso_session* session);
 TASO_API taso_status taso_session_input(const taso_session* session, size_t index, taso_value* value);
 TASO_API taso_status taso_session_output(const taso_session* session, size_t index, taso_value* value);
+/* 1 if the model has a default for this input: an initializer that callers may override (IR version 4 and newer). Such
+ * an input may be left out: its tensor then has the type TASO_UNDEFINED, rank 0 and null as `data`, as taso_tensor{0}.
+ * A session is planned for calls that leave these inputs out. */
+TASO_API int32_t taso_session_input_is_optional(const taso_session* session, size_t index);
 /* Whether it runs on a GPU (TASO_DEVICE); what it runs on, for people; and everything about it, as JSON. */
 TASO_API int32_t taso_session_place(const taso_session* session);
 TASO_API const char* taso_session_device(const taso_session* session);
 /* Lives until the session is destroyed or asked again. */
 TASO_API const char* taso_session_report(taso_session* session);
 
-/* Fills in type, rank and shape of the outputs that inputs of these shapes give; only the shapes of inputs count. A
- * size that depends on the content of inputs is -1, an unknown rank too. */
+/* Fills in type, rank and shape of the outputs that inputs of these shapes give; only the shapes of inputs count, and
+ * which are left out. A size that depends on the content of inputs is -1, an unknown rank too. */
 TASO_API taso_status taso_session_infer(const taso_session* session, const taso_tensor* inputs, size_t input_count,
                                         taso_tensor* outputs, size_t output_count);
 /* Makes the plan for inputs of these shapes now, instead of in the first run; only the shapes of inputs count. */
@@ -196,8 +207,11 @@ TASO_API taso_status taso_session_warm_up(taso_session* session, const taso_tens
 
 /* Runs the model. Inputs and outputs are in the order of the model. Type, rank and shape of outputs are filled in;
  * their memory is `data` with `capacity` bytes. An output whose `data` is null gets memory of the host, which
- * taso_tensor_free frees. Inputs are not changed, but an output may lie in the memory of an input. Sizes that the
- * model leaves open are at least 1.
+ * taso_tensor_free frees. Inputs are not changed, but an output may lie in the memory of an input.
+ *
+ * Sizes that the model leaves open may be 0, as in the first step of a decoder without a past. Such a run does what the
+ * model says, without the rewrites of clean-ups and search. For a session on a GPU, the
+ * host computes it, and the log says so.
  *
  * `stream` is a cudaStream_t of the caller; null is the default stream. The run is ordered after the work that is
  * queued there. If all tensors are on the device, and all operators too, the call returns before the run has ended;

@@ -1,0 +1,76 @@
+// The graphs of a model for unusual calls: sizes that the model leaves open are 0, or inputs with a default are given.
+//
+// Unknown dimensions of a graph stand for numbers from 1 on. Clean-ups and the rules of the search hold from there. For
+// sizes of 0 the model is imported again as it was read, with 0 in place of these unknowns, and is not cleaned up.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "onnx/model/model.h"
+#include "ops/graph/graph.h"
+
+namespace taso::runtime {
+
+/// An input or output of the model.
+struct Port {
+  std::string name;
+  Type type;
+  bool is_optional = false;  ///< an input with a default: an initializer that callers may override
+  /// The name or formula of each unknown size, as the model says it; empty for others.
+  std::vector<std::string> dimensions = {};
+};
+Port port_of(const proto::ValueInfoProto& declared, Type type);
+
+/// All inputs of a model, also those that it may do without.
+class Signature {
+ public:
+  /// Takes inputs with a default out of the model's list: there they become constants. Below IR 4 nothing has a
+  /// default, because an initializer that is also an input is a constant anyway.
+  explicit Signature(onnx::Model& model);
+  ~Signature();
+
+  const std::vector<Port>& ports() const { return ports_; }
+  const proto::ValueInfoProto& declaration(std::size_t port) const;
+  bool has_defaults() const;
+  /// The model that the signature was taken from, as it was before.
+  onnx::Model whole(const onnx::Model& model) const;
+
+ private:
+  std::vector<Port> ports_;
+  std::unique_ptr<proto::GraphProto> inputs_;  // the messages of the ports, and nothing else
+};
+
+/// What is unusual about a call.
+struct Unusual {
+  std::set<std::string> given;  ///< inputs that have a default
+  std::set<std::string> empty;  ///< unknown dimensions of size 0
+
+  bool operator==(const Unusual&) const = default;
+  bool is_usual() const { return given.empty() && empty.empty(); }
+};
+
+class Variants {
+ public:
+  /// At most `most` graphs are kept. All arguments must outlive this object and its graphs.
+  Variants(const Signature& signature, std::size_t most) : signature_(signature), most_(most) {}
+
+  /// The graph of the model for such calls; its inputs are those without a default, and those given. Several threads
+  /// may ask. Throws InputError.
+  std::shared_ptr<const Graph> find(const onnx::Model& model, const Unusual& unusual);
+
+ private:
+  Graph make(const onnx::Model& model, const Unusual& unusual) const;
+
+  const Signature& signature_;
+  const std::size_t most_;
+  std::mutex guard_;
+  std::list<std::pair<Unusual, std::shared_ptr<const Graph>>> made_;  // last used first
+};
+
+}  // namespace taso::runtime
