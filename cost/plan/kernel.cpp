@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "cost/functions/device_function.h"
 #include "cost/plan/added_bias.h"
 #include "cost/plan/cover.h"
 #include "cost/plan/movement.h"
@@ -76,6 +77,7 @@ double window_of(const GraphView& view, PlanNode node) {
 
 /// Whether the node reads only parts of its operand, such as the rows looked up in a table.
 bool only_takes_parts(const GraphView& view, PlanNode node) {
+  if (const auto function = function_of(view, node)) return only_takes_parts(*function);
   const Opaque* const opaque = view.opaque(node);
   const auto movement = opaque != nullptr && opaque->body ? opaque->body->movement() : std::nullopt;
   return movement && movement->kind == PlainMovement::Kind::gather;
@@ -118,8 +120,14 @@ void measure_work(const GraphView& view, Kernel& kernel) {
     }
   for (const PlanNode node : kernel.nodes) {
     const std::optional<Role> role = role_of(view, node);
+    const std::optional<DeviceFunction> function = role ? std::nullopt : function_of(view, node);
+    const auto is_read = [&](std::size_t operand) {
+      return !function ||
+             std::find(function->operands.begin(), function->operands.end(), operand) != function->operands.end();
+    };
     for (std::size_t i = 0; i < view.operands(node); ++i) {
       const PlanValue value = view.operand(node, i);
+      if (!is_read(i)) continue;  // the function has its content, or needs only its shape
       if (value == no_plan_value || is_member(view.producer(value)) || role == Role::concat) continue;
       kernel.read.push_back(value);
     }
@@ -131,7 +139,18 @@ void measure_work(const GraphView& view, Kernel& kernel) {
       for (std::size_t j = 0; j < view.users(value) && !needed; ++j) needed = !is_member(view.user(value, j));
       if (needed) kernel.written.push_back(value);
     }
-    if (!role || (bias && node == bias->add)) continue;
+    if (!role) {
+      if (!function) continue;
+      double most = 0;
+      for (const PlanValue value : kernel.written) most = std::max(most, elements(view, value));
+      if (!counts_results(*function))
+        for (const PlanValue value : kernel.read) most = std::max(most, elements(view, value));
+      const double each = operations_of(*function, function->operands.size());
+      kernel.operations += each * most;
+      kernel.chain = std::max(kernel.chain, chain_of(each));
+      continue;
+    }
+    if (bias && node == bias->add) continue;
     const double each = operations_per_element(*view.op(node));
     if (each == 0) continue;  // operators that only move data may have unused results
     const double window = window_of(view, node);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "cost/functions/device_function.h"
 #include "cost/plan/cover.h"
-#include "cost/plan/plain_functions.h"
 
 namespace taso::cost {
 namespace {
@@ -238,7 +238,7 @@ std::optional<Role> role_of(const GraphView& view, PlanNode node) {
 
 std::optional<Role> role_of_kernel(const GraphView& view, PlanNode node) {
   const std::optional<Role> role = role_of(view, node);
-  return !role && function_of(view, node) ? Role::element_wise : role;
+  return !role && is_element_function(view, node) ? Role::element_wise : role;
 }
 
 Strides packed(const Extents& extents, Layout layout) {

@@ -7,7 +7,6 @@
 
 #include "cost/plan/added_bias.h"
 #include "cost/plan/cover.h"
-#include "cost/plan/plain_functions.h"
 #include "cost/pricing/gelu_steps.h"
 #include "ops/core/error.h"
 #include "ops/text/operator_text.h"
@@ -308,13 +307,22 @@ class CallMaker {
     for (const PlanValue value : kernel_.written) write({value, false});
   }
 
-  void compute(const PlainFunction& function) {
-    placed_.call.kind = Kernel::Kind::element_wise;
-    Call::Function& call = placed_.call.function.emplace(Call::Function{function, {}});
-    for (std::size_t i = 0; i < view_.operands(kernel_.main); ++i)
-      if (const PlanValue value = view_.operand(kernel_.main, i); value != no_plan_value)
-        call.operands.push_back(read(kernel_.main, value));
-    write({view_.result(kernel_.main, 0), false});
+  void compute(DeviceFunction function) {
+    placed_.call.kind = kind_of(function);
+    Call::Function call;
+    for (const std::optional<std::size_t>& operand : function.operands)
+      call.operands.push_back(operand ? read(kernel_.main, view_.operand(kernel_.main, *operand))
+                                      : Call::Function::omitted);
+    call.results.clear();
+    for (std::size_t i = 0; i < view_.results(kernel_.main); ++i) {
+      const PlanValue value = view_.result(kernel_.main, i);
+      if (std::find(kernel_.written.begin(), kernel_.written.end(), value) == kernel_.written.end()) continue;
+      write({value, false});
+      call.results.push_back(static_cast<std::uint32_t>(i));
+    }
+    function.operands.clear();  // which operands of the node they were does not matter to the call
+    call.what = std::move(function);
+    placed_.call.function = std::move(call);
   }
 
   void moved() {
@@ -366,7 +374,35 @@ std::string text_of(const Call::Piece& piece) {
   return text + fmt::format("by[{}]", fmt::join(piece.to_strides, ","));
 }
 
+std::string text_of(const Call::Function& function) {
+  std::string text = " " + function.what.name;
+  if (!function.what.integers.empty() || !function.what.numbers.empty())
+    text += fmt::format("[{}]", fmt::join(function.what.integers, ","));
+  if (!function.what.numbers.empty()) text += fmt::format("[{}]", fmt::join(function.what.numbers, ","));
+  text += "(";
+  for (const std::uint32_t operand : function.operands) {
+    if (text.back() != '(') text += ",";
+    text += operand == Call::Function::omitted ? "-" : fmt::format("{}", operand);
+  }
+  text += ")";
+  if (function.results != std::vector<std::uint32_t>{0}) text += fmt::format(" = {}", fmt::join(function.results, ","));
+  return text;
+}
+
 }  // namespace
+
+Kernel::Kind kind_of(const DeviceFunction& function) {
+  switch (function.family) {
+    case DeviceFunction::Family::element: return Kernel::Kind::element_wise;
+    case DeviceFunction::Family::rows:
+    case DeviceFunction::Family::scan:
+    case DeviceFunction::Family::top:
+    case DeviceFunction::Family::range: return Kernel::Kind::rows;
+    case DeviceFunction::Family::place:
+    case DeviceFunction::Family::scatter: break;
+  }
+  return Kernel::Kind::copy;
+}
 
 bool can_be_called(const GraphView& view, const Kernel& kernel) {
   if (kernel.kind != Kernel::Kind::opaque || function_of(view, kernel.main)) return true;
@@ -378,7 +414,7 @@ bool can_be_called(const GraphView& view, const Kernel& kernel) {
   };
   const PlanValue result = view.result(kernel.main, 0);
   if (movement->kind == PlainMovement::Kind::cast)
-    return view.operands(kernel.main) == 1 && has_size(view.operand(kernel.main, 0)) && has_size(result);
+    return view.operands(kernel.main) >= 1 && has_size(view.operand(kernel.main, 0)) && has_size(result);
   if (view.operands(kernel.main) != 2) return false;
   const PlanValue data = view.operand(kernel.main, 0), indices = view.operand(kernel.main, 1);
   if (movement->kind == PlainMovement::Kind::expand) {
@@ -417,9 +453,7 @@ std::string text_of(const Call& call) {
     text += fmt::format(" {}({})", ops::text_of(step.op), fmt::join(step.operands, ","));
   for (const Call::Piece& piece : call.pieces) text += " " + text_of(piece);
   if (call.gather_axis) text += fmt::format(" gather {}", *call.gather_axis);
-  if (call.function)
-    text += fmt::format(" {}[axis={}]({})", ops::name_of(call.function->what.kind), call.function->what.axis,
-                        fmt::join(call.function->operands, ","));
+  if (call.function) text += text_of(*call.function);
   if (call.results.size() > 1) text += fmt::format(" = {}", fmt::join(call.results, ","));
   return text;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cost/functions/device_function.h"
 #include "cost/plan/kernel.h"
 #include "cost/plan/movement.h"
 #include "cost/pricing/precision.h"
@@ -49,10 +50,12 @@ struct Call {
   std::vector<Piece> pieces;           ///< of a copy that is not padding
   /// For a gather: the axis of read[0] that read[1] indexes. All operands are dense.
   std::optional<std::int64_t> gather_axis;
-  /// The function of an element-wise call without steps. Its operands may have different types. It writes one result.
+  /// The function of a call without steps. Its operands may have different types.
   struct Function {
-    PlainFunction what;  ///< an axis is counted from the front
-    std::vector<std::uint32_t> operands;
+    static constexpr std::uint32_t omitted = static_cast<std::uint32_t>(-1);
+    DeviceFunction what;
+    std::vector<std::uint32_t> operands;       ///< as the kernel wants them: indices of `read`, or `omitted`
+    std::vector<std::uint32_t> results = {0};  ///< for each written operand, the number of the node's result
     bool operator==(const Function&) const = default;
   };
   std::optional<Function> function;
@@ -76,8 +79,11 @@ struct PlacedCall {
 /// and each step comes after those that it needs. The operands of a sum or product are ordered: results of this call
 /// first, weights last. A bias added to a convolution is its third operand (see added_bias.h), a vector whatever the
 /// rank of the value. For an opaque kernel the call has only the operands that are present. If the opaque kernel only
-/// moves or casts data (see can_be_called), the call is a copy; if it is a plain function, the call is element-wise.
+/// moves or casts data (see can_be_called), the call is a copy; if it is a function of a device, the call has it.
 PlacedCall call_of(const GraphView& view, const Kernel& kernel, Precision precision);
+
+/// The kind of kernel that computes a function, and by which it is priced.
+Kernel::Kind kind_of(const DeviceFunction& function);
 
 /// Whether a device can run the kernel: it is one of ours, or an opaque one that a device can do as well.
 bool can_be_called(const GraphView& view, const Kernel& kernel);

@@ -56,8 +56,8 @@ std::size_t hash_of(const Call& call) {
   }
   hash.add(static_cast<std::size_t>(call.gather_axis.value_or(-1)));
   if (call.function) {
-    hash.add(static_cast<std::size_t>(call.function->what.kind));
-    hash.add(static_cast<std::size_t>(call.function->what.axis));
+    hash.add(std::hash<std::string>{}(call.function->what.name));
+    hash.add_all(call.function->what.integers);
     hash.add_all(call.function->operands);
   }
   return hash.value();

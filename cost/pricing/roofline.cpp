@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "cost/plan/plain_functions.h"
 #include "cost/pricing/call.h"
 #include "cost/pricing/host_work.h"
 
@@ -93,7 +92,8 @@ Cost Roofline::price(const GraphView& view, const Kernel& kernel) const {
   if (!can_be_called(view, kernel))
     return static_cast<Cost>(
         std::min(nanoseconds_on_host(view, kernel) * 1e3 + 0.5, static_cast<double>(highest_kernel_price)));
-  return price(kernel, function_of(view, kernel.main) ? Kernel::Kind::element_wise : Kernel::Kind::copy);
+  const auto function = function_of(view, kernel.main);
+  return price(kernel, function ? kind_of(*function) : Kernel::Kind::copy);
 }
 
 Cost Roofline::price(const Kernel& kernel, Kernel::Kind kind) const {

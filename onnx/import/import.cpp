@@ -233,6 +233,27 @@ class Importer {
     set(name, value, std::move(fact));
   }
 
+  /// The contents of small operands that are known now: axes, pads, sizes.
+  static Constants small_constants(const std::vector<const runtime::Fact*>& facts) {
+    constexpr std::int64_t most = 64;
+    Constants constants;
+    for (const runtime::Fact* const fact : facts) {
+      constants.emplace_back();
+      if (fact == nullptr) continue;
+      if (fact->constant && fact->constant->size() <= most) {
+        constants.back() = fact->constant;
+      } else if (fact->content && fact->type.element == ElementType::int64 && fact->type.shape) {
+        std::vector<std::int64_t> numbers;
+        for (const Dim& dim : *fact->content)
+          if (dim.is_static()) numbers.push_back(dim.value());
+        if (const auto extents = static_extents(*fact->type.shape);
+            extents && numbers.size() == fact->content->size() && count(*extents) == std::ssize(numbers))
+          constants.back() = Array::of<std::int64_t>(*extents, numbers);
+      }
+    }
+    return constants;
+  }
+
   void read_node(const proto::NodeProto& node) {
     if (node.op_type() == "Constant" && is_default_domain(node.domain()) && node.output_size() == 1 &&
         opset_of(*view_.model, node) > 0)
@@ -273,7 +294,7 @@ class Importer {
     }
     if (!lowered) {
       for (const std::string& name : captured_names(node)) add_operand(name);
-      auto body = make_body(*view_.model, node, view_.folder);
+      auto body = make_body(*view_.model, node, view_.folder, small_constants(facts));
       if (const auto branches = branches_of(node); branches && body->obstacle().empty())
         inferred = infer_branches(*branches, node, opset, view_.folder, facts, outputs);
       lowered = add_opaque(node, opset, std::move(body), operands, inferred);

@@ -15,6 +15,7 @@
 #include "onnx/model/proto.h"
 #include "onnx/model/tensor_content.h"
 #include "onnx/model/tensor_data.h"
+#include "ops/graph/plain_function.h"
 
 namespace taso::onnx {
 namespace {
@@ -31,8 +32,12 @@ bool is_random(const proto::NodeProto& node) {
 
 class NodeBody final : public OpaqueBody {
  public:
-  NodeBody(const proto::NodeProto& node, std::int64_t opset, std::filesystem::path folder, std::string obstacle)
-      : node_(&node), opset_(opset), folder_(std::move(folder)), obstacle_(std::move(obstacle)) {}
+  NodeBody(const proto::NodeProto& node, std::int64_t opset, std::filesystem::path folder, std::string obstacle,
+           Constants constants = {})
+      : node_(&node), opset_(opset), folder_(std::move(folder)), obstacle_(std::move(obstacle)) {
+    if (obstacle_.empty() && !has_subgraph(node) && node.op_type() != "Constant")
+      function_ = PlainFunction{node.op_type(), opset_, read_attributes(node, folder_), std::move(constants)};
+  }
 
   std::string obstacle() const override { return obstacle_; }
   std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const override {
@@ -41,7 +46,8 @@ class NodeBody final : public OpaqueBody {
   }
   std::optional<PlainMovement> movement() const override {
     if (!is_default_domain(node_->domain()) || opset_ < 7 || !has_operands()) return std::nullopt;
-    if (node_->op_type() == "Cast") return PlainMovement{PlainMovement::Kind::cast, 0};
+    if (node_->op_type() == "Cast" || node_->op_type() == "CastLike")
+      return PlainMovement{PlainMovement::Kind::cast, 0};
     if (node_->op_type() == "Expand") return PlainMovement{PlainMovement::Kind::expand, 0};
     if (node_->op_type() != "Gather") return std::nullopt;
     PlainMovement gather{PlainMovement::Kind::gather, 0};
@@ -49,19 +55,7 @@ class NodeBody final : public OpaqueBody {
       if (attribute.name() == "axis") gather.axis = attribute.i();
     return gather;
   }
-  std::optional<PlainFunction> function() const override {
-    if (!is_default_domain(node_->domain()) || opset_ < 7 || !has_operands()) return std::nullopt;
-    const auto kind = plain_function_named(node_->op_type());
-    if (!kind) return std::nullopt;
-    PlainFunction function{*kind};
-    for (const auto& attribute : node_->attribute()) {
-      if (attribute.name() == "axis") function.axis = attribute.i();
-      // Blockwise scales, and quotients rounded to fewer bits, are left to the host.
-      if ((attribute.name() == "block_size" || attribute.name() == "precision") && attribute.i() != 0)
-        return std::nullopt;
-    }
-    return function;
-  }
+  const PlainFunction* function() const override { return function_ ? &*function_ : nullptr; }
   bool is_deterministic() const override { return onnx::is_deterministic(*node_, opset_); }
   bool has_programs() const override { return has_subgraph(*node_); }
   bool same(const OpaqueBody& other) const override {
@@ -98,6 +92,7 @@ class NodeBody final : public OpaqueBody {
   const proto::NodeProto* node_;
   std::int64_t opset_;
   std::filesystem::path folder_;
+  std::optional<PlainFunction> function_;
   std::string obstacle_;  // found while the model is there: it may define functions under ONNX's names
 };
 
@@ -218,8 +213,9 @@ std::vector<Array> run_node(const proto::NodeProto& node, std::int64_t opset, co
 }
 
 std::shared_ptr<const OpaqueBody> make_body(const proto::ModelProto& model, const proto::NodeProto& node,
-                                            std::filesystem::path folder) {
-  return std::make_shared<NodeBody>(node, opset_of(model, node), std::move(folder), obstacle_of(model, node));
+                                            std::filesystem::path folder, Constants constants) {
+  return std::make_shared<NodeBody>(node, opset_of(model, node), std::move(folder), obstacle_of(model, node),
+                                    std::move(constants));
 }
 
 std::shared_ptr<const OpaqueBody> make_body(const proto::NodeProto& node, std::int64_t opset,

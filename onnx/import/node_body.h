@@ -23,9 +23,12 @@ std::vector<Array> run_node(const proto::NodeProto& node, std::int64_t opset, co
                             const std::vector<std::optional<Array>>& inputs,
                             const runtime::InterpreterOptions& options = {});
 
+/// The contents of operands that are constants, in the order of the operands; empty for the others.
+using Constants = std::vector<std::optional<Array>>;
+
 /// Makes the body of an opaque node. The node must outlive it; the model need not.
 std::shared_ptr<const OpaqueBody> make_body(const proto::ModelProto& model, const proto::NodeProto& node,
-                                            std::filesystem::path folder);
+                                            std::filesystem::path folder, Constants constants = {});
 std::shared_ptr<const OpaqueBody> make_body(const proto::NodeProto& node, std::int64_t opset,
                                             std::filesystem::path folder);
 

@@ -16,7 +16,6 @@
 
 #include "ops/core/array.h"
 #include "ops/graph/operator.h"
-#include "ops/graph/plain_function.h"
 
 namespace taso::ops {
 
@@ -70,6 +69,8 @@ struct PlainMovement {
   std::int64_t axis = 0;  ///< may be negative
 };
 
+struct PlainFunction;  // plain_function.h
+
 /// How the interpreter runs an operator that we do not model.
 class OpaqueBody {
  public:
@@ -80,7 +81,8 @@ class OpaqueBody {
   /// Whether the other body does exactly the same.
   virtual bool same(const OpaqueBody& other) const = 0;
   virtual std::optional<PlainMovement> movement() const { return std::nullopt; }
-  virtual std::optional<PlainFunction> function() const { return std::nullopt; }
+  /// What a device needs to know to compute it; null if only the host can.
+  virtual const PlainFunction* function() const { return nullptr; }
   /// Whether it can run, and equal operands always give equal results.
   virtual bool is_deterministic() const { return false; }
   /// Whether it contains graphs of its own, of which one run may execute only a part: the branches of an If.

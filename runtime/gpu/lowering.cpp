@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/core/error.h"
+#include "runtime/gpu/functions/source.h"
 #include "runtime/gpu/kernels/source.h"
 #include "runtime/gpu/launch.h"
 #include "runtime/gpu/packed_operands.h"
@@ -311,6 +312,10 @@ bool is_own(const Lowering& lowering) {
 }
 
 std::vector<Lowering> lowerings(const cost::Call& call) {
+  if (call.function && call.function->what.family != cost::DeviceFunction::Family::element) {
+    std::vector<SourceLaunch> launches = function_sources(call);
+    return {{"own", {launches.begin(), launches.end()}, 0}};
+  }
   std::vector<Lowering> ways;
   switch (call.kind) {
     case cost::Kernel::Kind::convolution: {

@@ -1,39 +1,40 @@
-// Operators that are plain functions, as a model would contain them, for hand-made graphs.
+// Operators that a device may compute, as a model would contain them, for hand-made graphs.
 #pragma once
 
 #include "ops/graph/graph.h"
+#include "ops/graph/plain_function.h"
 #include "runtime/host/host.h"
 
 namespace taso::test {
 
 class PlainBody : public OpaqueBody {
  public:
-  explicit PlainBody(PlainFunction function) : function_(function) {
-    if (function.kind == PlainFunction::Kind::quantise || function.kind == PlainFunction::Kind::dequantise)
-      attributes_.set("axis", function.axis);
-  }
+  explicit PlainBody(PlainFunction function, std::size_t results = 1)
+      : function_(std::move(function)), results_(results) {}
   std::string obstacle() const override { return ""; }
   std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const override {
-    const std::string_view name = name_of(function_.kind);
-    return runtime::find_host_function("", name)(runtime::HostCall{name, 21, attributes_, inputs, 1});
+    const runtime::HostFunction host = runtime::find_host_function("", function_.name);
+    return host(runtime::HostCall{function_.name, function_.opset, function_.attributes, inputs, results_});
   }
-  bool same(const OpaqueBody& other) const override {
-    const auto* plain = dynamic_cast<const PlainBody*>(&other);
-    return plain != nullptr && plain->function_ == function_;
-  }
-  std::optional<PlainFunction> function() const override { return function_; }
+  bool same(const OpaqueBody& other) const override { return this == &other; }
+  const PlainFunction* function() const override { return &function_; }
   bool is_deterministic() const override { return true; }
 
  private:
   PlainFunction function_;
-  runtime::Attributes attributes_;
+  std::size_t results_;
 };
 
+/// An operator of opset 21, with an axis if it has one.
+inline PlainFunction plain(std::string name, std::optional<std::int64_t> axis = std::nullopt) {
+  PlainFunction function{std::move(name), 21, {}, {}};
+  if (axis) function.attributes.set("axis", *axis);
+  return function;
+}
+
 /// A null value is an omitted operand.
-inline Value apply_plain(Pool& pool, PlainFunction function, const Type& result, std::vector<Value> operands) {
-  return pool
-      .add_opaque({std::string(name_of(function.kind)), 0, {result}, std::make_shared<PlainBody>(function)}, operands)
-      .output();
+inline Value apply_plain(Pool& pool, const PlainFunction& function, const Type& result, std::vector<Value> operands) {
+  return pool.add_opaque({function.name, 0, {result}, std::make_shared<PlainBody>(function)}, operands).output();
 }
 
 }  // namespace taso::test

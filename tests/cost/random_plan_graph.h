@@ -93,7 +93,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
   std::vector<std::int8_t> few;
   for (std::size_t i = 0; i < 4 * 4 * 3 * 3; ++i) few.push_back(static_cast<std::int8_t>(i * 37 % 255 - 127));
   const Value made = apply_plain(  // a filter that is computed in advance
-      pool, {PlainFunction::Kind::dequantise, 0}, full.type(),
+      pool, plain("DequantizeLinear", 0), full.type(),
       {pool.constant("few", {ElementType::int8, full.shape()},
                      std::make_shared<HeldWeight>(Array::of<std::int8_t>({4, 4, 3, 3}, few))),
        steps_of_slices});
@@ -193,23 +193,21 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         break;
       }
       case 20: {  // quantised and dequantised
-        using Kind = PlainFunction::Kind;
         const bool by_slices = random.chance(0.5);
         const auto axis = static_cast<std::int64_t>(1 + random.below(3)) - (random.chance(0.5) ? 4 : 0);
         const auto operands = [&](const Value& value) {
           return std::vector{value, by_slices ? steps_of_slices : step, by_slices ? zeros : zero};
         };
         const Value quantised =
-            apply_plain(pool, {Kind::quantise, axis}, {ElementType::int16, type.shape}, operands(x));
-        result = apply_plain(pool, {Kind::dequantise, axis}, type, operands(quantised));
+            apply_plain(pool, plain("QuantizeLinear", axis), {ElementType::int16, type.shape}, operands(x));
+        result = apply_plain(pool, plain("DequantizeLinear", axis), type, operands(quantised));
         break;
       }
       case 21: {  // the smaller of the two
         const Value other = random.chance(0.5) ? (random.chance(0.5) ? image : column) : some();
-        using Kind = PlainFunction::Kind;
-        const Value is_less = apply_plain(pool, {random.chance(0.5) ? Kind::less : Kind::less_or_equal, 0},
+        const Value is_less = apply_plain(pool, plain(random.chance(0.5) ? "Less" : "LessOrEqual"),
                                           {ElementType::boolean, type.shape}, {x, other});
-        result = apply_plain(pool, {Kind::choose, 0}, type, {is_less, x, other});
+        result = apply_plain(pool, plain("Where"), type, {is_less, x, other});
         break;
       }
       case 22:

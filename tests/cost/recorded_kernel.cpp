@@ -1,11 +1,12 @@
 #include "tests/cost/recorded_kernel.h"
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
+#include "cost/functions/device_function.h"
 #include "cost/plan/movement.h"
 #include "ops/core/error.h"
-#include "ops/graph/plain_function.h"
 #include "ops/text/operator_text.h"
 
 namespace taso::test {
@@ -52,7 +53,7 @@ class Parser {
       pieces();
     } else if (lexer_.accept_word("gather")) {
       gather();
-    } else if (lexer_.at_name() && plain_function_named(lexer_.peek().text)) {
+    } else if (lexer_.at_name() && std::isupper(static_cast<unsigned char>(lexer_.peek().text[0])) != 0) {
       function();
     } else {
       steps();
@@ -136,9 +137,24 @@ class Parser {
   }
 
   void function() {
+    DeviceFunction function{.name = std::string(lexer_.next().text)};
+    function.family = family_of(function.name);
+    if (lexer_.peek().is("[")) function.integers = numbers();
     kernel_.element = written_[0].type.element;
-    for (const Operand& operand : read_) (operand.is_weight ? kernel_.weight_bytes : kernel_.bytes) += operand.bytes();
-    kernel_.bytes += written_[0].bytes();
+    double most = 0;
+    for (const Operand& operand : read_) {
+      const double all = operand.bytes();
+      (operand.is_weight ? kernel_.weight_bytes : kernel_.bytes) +=
+          only_takes_parts(function) ? std::min(all, written_[0].bytes()) : all;
+      if (!counts_results(function)) most = std::max(most, all / static_cast<double>(size_of(operand.type.element)));
+    }
+    for (const Operand& operand : written_) {
+      kernel_.bytes += operand.bytes();
+      most = std::max(most, operand.bytes() / static_cast<double>(size_of(operand.type.element)));
+    }
+    const double each = operations_of(function, read_.size());
+    kernel_.chain = chain_of(each);
+    kernel_.operations = each * most;
   }
 
   void steps() {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "ops/core/error.h"
+#include "runtime/gpu/functions/formula_text.h"
 #include "runtime/gpu/kernels/computation.h"
-#include "runtime/gpu/kernels/plain_function.h"
 #include "runtime/gpu/kernels/source.h"
 
 namespace taso::gpu {
@@ -16,8 +16,7 @@ using Element = std::function<std::string(std::size_t)>;
 /// A kernel that visits a space element by element. `compute` writes the computation from the elements that were read,
 /// and returns what to store, already converted, for each access in `stores`.
 SourceLaunch by_element(const cost::Call& call, const Extents& space, const std::vector<Access>& accesses,
-                        const std::vector<std::size_t>& stores, std::string_view definitions,
-                        std::int64_t multiprocessors,
+                        const std::vector<std::size_t>& stores, std::int64_t multiprocessors,
                         const std::function<std::vector<std::string>(Code&, const Element&)>& compute) {
   std::vector<Axis> axes = axes_of(space, accesses);
   std::size_t key = stores[0];
@@ -74,12 +73,14 @@ SourceLaunch by_element(const cost::Call& call, const Extents& space, const std:
       code.line("{}[{}] = a{}.v[0];", pointer(true, accesses[store].operand), offset, store);
   }
   code.close();
-  launch.source = prelude(arithmetic_of(call)) + std::string(definitions) + code.text();
+  launch.source = prelude(arithmetic_of(call));
+  if (call.function) launch.source += definitions_for(code.text(), arithmetic_of(call));
+  launch.source += code.text();
   return launch;
 }
 
-SourceLaunch plain_source(const cost::Call& call, std::int64_t multiprocessors) {
-  check(call.steps.empty() && call.written.size() == 1, "a plain function stands alone");
+SourceLaunch function_source(const cost::Call& call, std::int64_t multiprocessors) {
+  check(call.steps.empty() && call.written.size() == 1, "a function stands alone");
   const Extents& space = call.written[0].extents;
   const Values values(call);
   Computation computation(call, values, space);
@@ -90,18 +91,17 @@ SourceLaunch plain_source(const cost::Call& call, std::int64_t multiprocessors) 
         computation.access(false, operand, operand_axes(call.function->what, i, values.extents.at(operand), space)));
   }
   const std::size_t store = computation.access(true, 0, aligned(space, space));
-  return by_element(call, space, computation.accesses(), {store}, plain_definitions(call.function->what),
-                    multiprocessors, [&](Code&, const Element& element) {
-                      std::vector<std::string> texts;
-                      for (const std::size_t operand : operands) texts.push_back(element(operand));
-                      return std::vector{expression(call.function->what, texts, call.written[0].element)};
-                    });
+  return by_element(call, space, computation.accesses(), {store}, multiprocessors, [&](Code&, const Element& element) {
+    std::vector<std::string> texts;
+    for (const std::size_t operand : operands) texts.push_back(element(operand));
+    return std::vector{expression(call.function->what, texts, call.written[0].element, arithmetic_of(call))};
+  });
 }
 
 }  // namespace
 
 SourceLaunch element_wise_source(const cost::Call& call, std::int64_t multiprocessors) {
-  if (call.function) return plain_source(call, multiprocessors);
+  if (call.function) return function_source(call, multiprocessors);
   const Values values(call);
   check(call.results.size() == call.written.size() && !call.written.empty(), "each operand that is written is a value");
   Extents space;
@@ -116,7 +116,7 @@ SourceLaunch element_wise_source(const cost::Call& call, std::int64_t multiproce
     stores.push_back(computation.access(true, i, axes));
   }
   return by_element(
-      call, space, computation.accesses(), stores, "", multiprocessors, [&](Code& code, const Element& element) {
+      call, space, computation.accesses(), stores, multiprocessors, [&](Code& code, const Element& element) {
         computation.write(code, arithmetic_of(call), element);
         std::vector<std::string> texts;
         for (std::size_t i = 0; i < results.size(); ++i)

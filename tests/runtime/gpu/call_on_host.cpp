@@ -66,20 +66,22 @@ std::int64_t onnx_code(ElementType element) {
   return std::find(std::begin(types), std::end(types), element) - std::begin(types);
 }
 
-/// Computes the function with the interpreter.
+/// Computes an element function with the interpreter.
 Array computed(const cost::Call& call, const std::vector<const std::byte*>& read) {
-  const PlainFunction& what = call.function->what;
+  const cost::DeviceFunction& what = call.function->what;
+  check(what.family == cost::DeviceFunction::Family::element, "other functions have tests of their own");
+  const std::string name = what.name.substr(0, what.name.find('_'));
   runtime::Attributes attributes;
-  if (what.kind == PlainFunction::Kind::quantise || what.kind == PlainFunction::Kind::dequantise) {
-    attributes.set("axis", what.axis);
+  if (name.ends_with("quantizeLinear") || name.ends_with("QuantizeLinear")) {
+    attributes.set("axis", what.integers.at(0));
     attributes.set("output_dtype", onnx_code(call.written[0].element));
   }
   std::vector<std::optional<Array>> operands;
   for (const std::uint32_t operand : call.function->operands)
     operands.emplace_back(gathered(call.read[operand], read[operand]));
-  const runtime::HostFunction function = runtime::find_host_function("", name_of(what.kind));
-  check(function != nullptr, "a plain function is one of the host's");
-  return function(runtime::HostCall{name_of(what.kind), 21, attributes, operands, 1}).at(0);
+  const runtime::HostFunction function = runtime::find_host_function("", name);
+  check(function != nullptr, "a function is one of the host's");
+  return function(runtime::HostCall{name, 21, attributes, operands, 1}).at(0);
 }
 
 void put(const Array& result, const cost::Call::Operand& operand, std::byte* to) {

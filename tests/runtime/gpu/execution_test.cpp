@@ -272,7 +272,7 @@ TEST_CASE("values that depend on constants only are computed once, also by opaqu
   const Type type{ElementType::float32, shape_of({2, 3})};
   const Value few = constant("few", Array::of<std::int8_t>({2, 3}, {-128, 0, 127, 1, 2, 3}));
   const Value scale = constant("scale", Array::scalar(0.5F)), zero = constant("zero", Array::scalar(std::int8_t{2}));
-  const PlainFunction function{PlainFunction::Kind::dequantise, 1};
+  const PlainFunction function = plain("DequantizeLinear", 1);
   const Value x = pool.input("x", type);
   graph.inputs = {x};
   graph.outputs = {pool.apply(op::Add{}, {x, apply_plain(pool, function, type, {few, scale, zero})})};

@@ -215,47 +215,60 @@ void add_padding(Random& random, cost::Call& call, ElementType element) {
 
 RandomCall random_plain_function(Random& random) {
   using enum ElementType;
-  using Kind = PlainFunction::Kind;
-  static const std::vector<Kind> kinds{Kind::equal,    Kind::less,     Kind::less_or_equal, Kind::greater,
-                                       Kind::both,     Kind::either,   Kind::one_of_two,    Kind::greater_or_equal,
-                                       Kind::negate,   Kind::choose,   Kind::choose,        Kind::quantise,
-                                       Kind::quantise, Kind::quantise, Kind::dequantise,    Kind::dequantise};
+  static const std::vector<std::string> names{"Equal",
+                                              "Less",
+                                              "LessOrEqual",
+                                              "Greater",
+                                              "And",
+                                              "Or",
+                                              "Xor",
+                                              "GreaterOrEqual",
+                                              "Not",
+                                              "Where",
+                                              "Where",
+                                              "QuantizeLinear",
+                                              "QuantizeLinear",
+                                              "QuantizeLinear",
+                                              "DequantizeLinear",
+                                              "DequantizeLinear"};
   RandomCall made;
   cost::Call& call = made.call;
-  const Kind kind = random.pick(kinds);
+  const std::string name = random.pick(names);
   const Extents extents = random_extents(random, 1, 4000);
-  call.function = {{kind, 0}, {}};
+  call.function.emplace().what.name = name;
   const auto read = [&](ElementType element, const Extents& own, bool is_positive = false) {
     call.function->operands.push_back(static_cast<std::uint32_t>(call.read.size()));
     call.read.push_back(random_operand(random, element, own));
     made.is_positive.push_back(is_positive);
   };
   ElementType result = boolean;
-  if (kind == Kind::quantise || kind == Kind::dequantise) {
+  if (name.ends_with("uantizeLinear")) {
+    const bool quantises = name == "QuantizeLinear";
+    call.function->what.integers = {0};
     const ElementType real = random.pick(std::vector{float32, float32, float16, bfloat16});
-    const ElementType whole =
-        random.pick(kind == Kind::quantise ? std::vector{int8, uint8, int16, uint16}
-                                           : std::vector{int8, uint8, int16, uint16, int32, uint32});
+    const ElementType whole = random.pick(quantises ? std::vector{int8, uint8, int16, uint16}
+                                                    : std::vector{int8, uint8, int16, uint16, int32, uint32});
     Extents scales = random.chance(0.5) ? Extents{} : Extents{1};
     if (random.chance(0.4)) {
-      call.function->what.axis = static_cast<std::int64_t>(random.below(extents.size()));
-      scales = {extents[static_cast<std::size_t>(call.function->what.axis)]};
+      const std::size_t axis = random.below(extents.size());
+      call.function->what.integers = {static_cast<std::int64_t>(axis)};
+      scales = {extents[axis]};
     }
-    read(kind == Kind::quantise ? real : whole, extents);
+    read(quantises ? real : whole, extents);
     read(random.chance(0.7) ? float32 : real, scales, true);
     if (random.chance(0.7)) read(whole, scales);
-    result = kind == Kind::quantise ? whole : real;
+    result = quantises ? whole : real;
   } else {
-    const bool is_logic = kind == Kind::both || kind == Kind::either || kind == Kind::one_of_two;
-    const ElementType element = is_logic || kind == Kind::negate ? boolean
+    const bool is_logic = name == "And" || name == "Or" || name == "Xor";
+    const ElementType element = is_logic || name == "Not" ? boolean
                                 : random.chance(0.5)
                                     ? random_type(random, false)
                                     : random.pick(std::vector{int64, int32, int8, uint8, uint16, uint64, boolean});
-    if (kind == Kind::choose) read(boolean, random_broadcast(random, extents));
+    if (name == "Where") read(boolean, random_broadcast(random, extents));
     read(element, extents);
-    if (kind != Kind::negate) read(element, random_broadcast(random, extents));
-    if (kind != Kind::negate && random.chance(0.1)) call.function->operands.back() -= 1;  // with itself
-    if (kind == Kind::choose) result = element;
+    if (name != "Not") read(element, random_broadcast(random, extents));
+    if (name != "Not" && random.chance(0.1)) call.function->operands.back() -= 1;  // with itself
+    if (name == "Where") result = element;
   }
   call.written.push_back(random_operand(random, result, extents));
   return made;
