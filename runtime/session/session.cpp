@@ -237,6 +237,33 @@ std::shared_ptr<Session::SizedModel> Session::plan_for(const Shaped& shaped) {
   return plans_.front();
 }
 
+void Session::plan_on_gpu(SizedModel& sized) {
+  const cost::DimensionSizes of = [kept = &sized.shaped.sizes](std::string_view name) {
+    const auto size = kept->find(name);
+    return size == kept->end() ? 1 : size->second;
+  };
+  pricing_->set_cache_residency(*sized.graph, of);
+  auto model = std::make_unique<GpuModel>(*sized.graph, *pricing_, of);
+  if (options_.is_cancelled && options_.is_cancelled()) throw Cancelled();
+  model->prepare(options_.lanes, options_.memory);
+  sized.model = std::move(model);
+}
+
+void Session::plan_for_numbers(SizedModel& sized) {
+  SizedModel other;
+  other.shaped = sized.shaped;
+  try {
+    other.graph = variants_->with_sizes(model_, sized.shaped.sizes);
+    plan_on_gpu(other);
+  } catch (const InputError&) {
+    if (!sized.model) throw;
+    return;
+  }
+  if (sized.model && sized.model->on_host().size() <= other.model->on_host().size()) return;
+  std::swap(sized.graph, other.graph);
+  std::swap(sized.model, other.model);
+}
+
 std::shared_ptr<Session::SizedModel> Session::make_plan(const Shaped& shaped) {
   auto made = std::make_shared<SizedModel>();
   made->shaped = shaped;
@@ -249,19 +276,15 @@ std::shared_ptr<Session::SizedModel> Session::make_plan(const Shaped& shaped) {
     return made;
   };
   if (!shaped.unusual.empty.empty()) return plan_on_host("a size is 0");
-  const cost::DimensionSizes of = [kept = &made->shaped.sizes](std::string_view name) {
-    const auto size = kept->find(name);
-    return size == kept->end() ? 1 : size->second;
-  };
   try {
-    pricing_->set_cache_residency(*made->graph, of);
-    made->model = std::make_unique<GpuModel>(*made->graph, *pricing_, of);
-    if (options_.is_cancelled && options_.is_cancelled()) throw Cancelled();
-    made->model->prepare(options_.lanes, options_.memory);
+    plan_on_gpu(*made);
   } catch (const InputError& error) {
-    if (shaped.unusual.is_usual()) throw;
-    return plan_on_host(error.what());
+    if (!shaped.unusual.is_usual()) return plan_on_host(error.what());
+    if (shaped.sizes.empty()) throw;
   }
+  // What the model computes of unknown sizes is left to the host, or makes a plan impossible; with numbers it is known.
+  const bool is_usual = shaped.unusual.is_usual() && !shaped.sizes.empty();
+  if (is_usual && (!made->model || !made->model->on_host().empty())) plan_for_numbers(*made);
   if (const auto& on_host = made->model->on_host(); !on_host.empty())
     options_.say(LogLevel::warning,
                  fmt::format("without a kernel, and computed by the host: {}", fmt::join(on_host, ", ")));

@@ -89,6 +89,10 @@ class Session {
   std::shared_ptr<const Graph> graph_for(const Shaped& shaped) const;
   std::shared_ptr<SizedModel> plan_for(const Shaped& shaped);
   std::shared_ptr<SizedModel> make_plan(const Shaped& shaped);
+  /// Plans the graph of `sized`.
+  void plan_on_gpu(SizedModel& sized);
+  /// Plans again with numbers in place of unknown sizes, and keeps that if more of it runs on the GPU.
+  void plan_for_numbers(SizedModel& sized);
   void make_room();
   void check_inputs(std::span<const RunTensor> inputs) const;
   void run_on_host(const Shaped& shaped, std::span<const RunTensor> inputs, std::span<RunTensor> outputs) const;

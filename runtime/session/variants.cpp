@@ -4,6 +4,7 @@
 #include <deque>
 #include <unordered_set>
 
+#include "onnx/cleanup/cleanup.h"
 #include "onnx/import/import.h"
 #include "onnx/model/proto.h"
 
@@ -65,6 +66,38 @@ std::shared_ptr<const Graph> Variants::find(const onnx::Model& model, const Unus
   made_.emplace_front(unusual, std::make_shared<const Graph>(make(model, unusual)));
   if (made_.size() > most_) made_.pop_back();
   return made_.front().second;
+}
+
+namespace {
+
+/// A model that was changed for some sizes, and its graph, which refers to its weights.
+struct SizedCopy {
+  explicit SizedCopy(onnx::Model copy) : model(std::move(copy)) {}
+  onnx::Model model;
+  std::unique_ptr<onnx::GraphEdit> edit;
+  Graph graph;
+};
+
+}  // namespace
+
+std::shared_ptr<const Graph> Variants::with_sizes(const onnx::Model& model, const Sizes& sizes) const {
+  const auto made = std::make_shared<SizedCopy>(model.copy());
+  for (auto& input : *made->model.mutable_proto().mutable_graph()->mutable_input()) {
+    const auto port = std::find_if(signature_.ports().begin(), signature_.ports().end(),
+                                   [&](const Port& one) { return one.name == input.name(); });
+    if (port == signature_.ports().end() || !port->type.shape) continue;
+    auto& dims = *input.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim();
+    for (std::size_t axis = 0; axis < port->type.shape->size(); ++axis) {
+      const Dim& dim = (*port->type.shape)[axis];
+      if (dim.is_static()) continue;
+      if (const auto size = sizes.find(dim.symbols().front()); size != sizes.end())
+        dims.Mutable(static_cast<int>(axis))->set_dim_value(size->second);
+    }
+  }
+  made->edit = std::make_unique<onnx::GraphEdit>(made->model);
+  onnx::clean_up(*made->edit);
+  made->graph = made->edit->imported()->graph;
+  return {made, &made->graph};
 }
 
 Graph Variants::make(const onnx::Model& model, const Unusual& unusual) const {

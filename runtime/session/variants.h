@@ -14,6 +14,7 @@
 
 #include "onnx/model/model.h"
 #include "ops/graph/graph.h"
+#include "runtime/session/sizes.h"
 
 namespace taso::runtime {
 
@@ -63,6 +64,9 @@ class Variants {
   /// The graph of the model for such calls; its inputs are those without a default, and those given. Several threads
   /// may ask. Throws InputError.
   std::shared_ptr<const Graph> find(const onnx::Model& model, const Unusual& unusual);
+  /// The graph with numbers in place of unknown dimensions, cleaned up: sizes that the model computes from others become
+  /// constants. It has a copy of the model, with its weights. Throws InputError.
+  std::shared_ptr<const Graph> with_sizes(const onnx::Model& model, const Sizes& sizes) const;
 
  private:
   Graph make(const onnx::Model& model, const Unusual& unusual) const;
