@@ -14,6 +14,9 @@ if(onnxruntime_interface LESS 23)
   return()
 endif()
 
+if(onnxruntime_interface LESS 24)
+  message(STATUS "taso: headers of ONNX Runtime before 1.24; its execution provider does not use device memory")
+endif()
 file(GLOB sources CONFIGURE_DEPENDS runtime/onnxruntime/*.cpp)
 add_library(taso_onnxruntime MODULE ${sources})
 set_target_properties(taso_onnxruntime PROPERTIES

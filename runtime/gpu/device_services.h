@@ -25,7 +25,7 @@ class DeviceServices {
   virtual void* make_stream() = 0;
   virtual void end_stream(void* stream) = 0;
   virtual void wait(void* stream) = 0;
-  /// For everything that is queued anywhere on this GPU.
+  /// For the default stream, and so for all streams that take turns with it.
   virtual void wait_for_all() = 0;
   virtual void* make_event() = 0;
   virtual void end_event(void* event) = 0;

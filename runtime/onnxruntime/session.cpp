@@ -151,7 +151,7 @@ void FusedNode::compute(OrtKernelContext* context) const {
         ask<OrtValue*>(api_, api_.KernelContext_GetOutput, context, outputs_[i],
                        static_cast<const std::int64_t*>(made.shape), static_cast<std::size_t>(made.rank));
     if (value == nullptr) throw Failure(ORT_EP_FAIL, "an output of a fused node is missing");
-    const TensorView view = view_of(api_, *value);
+    TensorView view = view_of(api_, *value);
     if (view.element != made.type) throw Failure(ORT_EP_FAIL, "an output of a fused node has another type");
     return view;
   };

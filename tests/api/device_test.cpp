@@ -114,7 +114,10 @@ TEST_CASE("bytes travel between the host and a GPU in the order of streams", "[g
     second.copy_to(back.data(), other.get());
     other.wait();
     CHECK(back == given);
-    CHECK(taso_device_wait(0) == TASO_OK);
+    std::memset(pinned.data(), 0, bytes);
+    pinned.copy_from(first.data(), one.get());
+    CHECK(taso_device_wait(0) == TASO_OK);  // for both streams
+    CHECK(std::memcmp(pinned.data(), given.data(), bytes) == 0);
     CHECK(taso_event_destroy(0, event) == TASO_OK);
   }
   CHECK_THROWS_AS(DeviceMemory(std::size_t{1} << 50), SessionError);

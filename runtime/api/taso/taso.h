@@ -128,7 +128,8 @@ TASO_API taso_status taso_device_free(int32_t device, int32_t place, void* memor
 /* Queues a copy on a stream (null: the default stream), between any two places. Host memory that is not from
  * taso_device_allocate has been read or written when the function returns. */
 TASO_API taso_status taso_device_copy(int32_t device, void* to, const void* from, size_t bytes, void* stream);
-/* Waits until everything that is queued on the GPU has ended, by whomever. */
+/* Waits until everything has ended that is queued on the default stream and on streams that take turns with it: those
+ * of taso_stream_create, and others that are not non-blocking. */
 TASO_API taso_status taso_device_wait(int32_t device);
 /* A cudaStream_t that takes turns with the default stream, as CUDA's streams do unless they are made non-blocking. */
 TASO_API taso_status taso_stream_create(int32_t device, void** stream);

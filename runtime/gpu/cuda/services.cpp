@@ -56,14 +56,15 @@ class CudaServices : public DeviceServices {
     require(cudaStreamSynchronize(queue(stream)), "a stream");
   }
   void wait_for_all() override {
+    // The default stream waits for the others. Waiting for the device would break graphs that other threads capture.
     const DeviceGuard guard(device_);
-    require(cudaDeviceSynchronize(), "its work");
+    const Event event = make_mark();
+    require(cudaEventRecord(event.get(), cudaStreamLegacy), "an event");
+    require(cudaEventSynchronize(event.get()), "its work");
   }
   void* make_event() override {
     const DeviceGuard guard(device_);
-    cudaEvent_t event = nullptr;
-    require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event");
-    return event;
+    return make_mark().release();
   }
   void end_event(void* event) override {
     const DeviceGuard guard(device_);
