@@ -13,6 +13,7 @@
 #include "runtime/api/optimized.h"
 #include "runtime/api/process_end.h"
 #include "runtime/session/session_options.h"
+#include "runtime/session/sizes.h"
 
 namespace taso::runtime {
 

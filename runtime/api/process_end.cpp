@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "ops/core/error.h"
+#include "runtime/gpu/device.h"
 
 extern "C" {
 extern void* __dso_handle;                                               // NOLINT: names of the C++ ABI
@@ -33,6 +34,8 @@ void wait_for_calls(void*) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+void wait_at_exit() { __real___cxa_atexit(wait_for_calls, nullptr, &__dso_handle); }
+
 }  // namespace
 
 bool process_is_ending() { return is_ending; }
@@ -41,7 +44,7 @@ CallUnderWay::CallUnderWay() {
   static std::once_flag once;
   std::call_once(once, [] {
     ::pthread_atfork(nullptr, nullptr, [] { under_way = nested; });  // a child has no other threads
-    __real___cxa_atexit(wait_for_calls, nullptr, &__dso_handle);
+    wait_at_exit();
   });
   ++under_way;
   ++nested;
@@ -52,6 +55,9 @@ CallUnderWay::CallUnderWay() {
 }
 
 CallUnderWay::~CallUnderWay() {
+  // exit() undoes the latest first: CUDA's libraries, if this call loaded them, must not end before all calls have.
+  static std::once_flag once;
+  if (gpu::module_is_open()) std::call_once(once, wait_at_exit);
   --under_way;
   --nested;
 }

@@ -15,7 +15,6 @@
 #include "ops/core/error.h"
 #include "runtime/api/guarded.h"
 #include "runtime/api/optimized.h"
-#include "runtime/api/process_end.h"
 #include "runtime/gpu/device.h"
 #include "runtime/session/session.h"
 

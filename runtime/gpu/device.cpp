@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <atomic>
 #include <cstdlib>
 
 #include "ops/support/program_folder.h"
@@ -30,6 +31,8 @@ std::string cudnn_version(std::int64_t number) {
 std::string cublas_version(int number) {
   return number == 0 ? "" : fmt::format("{}.{}.{}", number / 10000, number % 10000 / 100, number % 100);
 }
+
+std::atomic<bool> is_open = false;
 
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
@@ -58,6 +61,8 @@ std::filesystem::path find_cuda_module() {
   return {};
 }
 
+bool module_is_open() { return is_open; }
+
 DeviceReport find_devices() {
   const std::filesystem::path module = find_cuda_module();
   if (module.empty()) return {std::nullopt, "this build has no CUDA module"};
@@ -71,6 +76,7 @@ DeviceReport find_devices(const std::filesystem::path& module) {
     const char* const why = dlerror();
     return {std::nullopt, fmt::format("the CUDA module cannot be loaded: {}", why ? first_line(why) : module.string())};
   }
+  is_open = true;
   const auto probe_function = reinterpret_cast<decltype(&taso_cuda_probe)>(dlsym(library, "taso_cuda_probe"));
   if (probe_function == nullptr) return {std::nullopt, fmt::format("{} is not a CUDA module of taso", module.string())};
 

@@ -32,6 +32,9 @@ DeviceReport find_devices(const std::filesystem::path& module);
 /// The path of the module: $TASO_CUDA_MODULE, or where the program is installed. Empty if there is none.
 std::filesystem::path find_cuda_module();
 
+/// Whether the module was loaded. It stays until the process ends, which then ends CUDA's libraries too.
+bool module_is_open();
+
 /// One line for people, such as "CUDA 13.0, cuDNN 9.19.0, cuBLAS 13.0.0, driver 13.0, NVIDIA H200".
 std::string describe(const DeviceReport& report);
 

@@ -36,6 +36,31 @@ inline proto::ModelProto any_product() {
   return model;
 }
 
+/// y = x + [0, 1, 2, …], for any number of elements: the numbers are computed from the size.
+inline proto::ModelProto counting() {
+  proto::ModelProto model = empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
+  for (proto::ValueInfoProto* value : {graph.add_input(), graph.add_output()}) {
+    declare(*value, value == &graph.input(0) ? "x" : "y", {});
+    value->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_param("n");
+  }
+  const auto add_number = [&](const char* name, std::int64_t number) {
+    proto::TensorProto& tensor = *graph.add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(proto::TensorProto::INT64);
+    tensor.add_int64_data(number);
+  };
+  add_number("zero", 0);
+  add_number("one", 1);
+  add_node(graph, "Shape", {"x"}, {"shape"});
+  add_node(graph, "Gather", {"shape", "zero"}, {"size"});
+  add_node(graph, "Range", {"zero", "size", "one"}, {"numbers"});
+  add_attribute(add_node(graph, "Cast", {"numbers"}, {"floats"}), "to", proto::AttributeProto::INT)
+      .set_i(proto::TensorProto::FLOAT);
+  add_node(graph, "Add", {"x", "floats"}, {"y"});
+  return model;
+}
+
 inline const SessionOptions& on_cpu() {
   static const SessionOptions options{{"device", "cpu"}};
   return options;

@@ -272,4 +272,17 @@ TEST_CASE("sizes may be 0 on a GPU: the host computes such a run", "[gpu]") {
   }));
 }
 
+TEST_CASE("what a model computes of its sizes is no work for the host of a GPU", "[gpu]") {
+  if (!has_gpu()) return;
+  Session session = load(counting(), {{"device", "cuda"}});
+  for (const std::size_t size : {5U, 1U, 1000U}) {
+    const std::vector<float> x = random_floats(size, size);
+    std::vector<float> expected(size);
+    for (std::size_t i = 0; i < size; ++i) expected[i] = x[i] + static_cast<float>(i);
+    const auto results = session.run({TensorView::of(x, {static_cast<std::int64_t>(size)})});
+    check_close(results[0].values<float>(), expected, 1e-4);
+  }
+  CHECK(session.report().find("\"on_host\": []") != std::string::npos);
+}
+
 }  // namespace taso::test
