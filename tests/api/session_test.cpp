@@ -505,6 +505,7 @@ std::int64_t growth(int loads) {
     for (int i = 0; i < loads; ++i) {
       Session session(bytes_of(text), on_cpu());
       session.run({TensorView::of(x, {3, 4}), TensorView::of(y, {4, 3})});
+      session.run({TensorView::of(x, {0, 4}), TensorView::of(y, {4, 3})});
       refusal([&] { session.run({TensorView::of(x, {3, 4}), TensorView::of(y, {3, 4})}); });
     }
     return resident_pages();
@@ -516,8 +517,11 @@ std::int64_t growth(int loads) {
 
 }  // namespace
 
-TEST_CASE("nothing leaks over loads and runs") { CHECK(growth(300) < 1 << 20); }
-
-TEST_CASE("nothing leaks over ten thousand loads and runs", "[.][full]") { CHECK(growth(5000) < 2 << 20); }
+TEST_CASE("nothing leaks over fifteen thousand loads and thirty thousand runs") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return;  // freed memory stays with the sanitizer, which finds leaks itself
+#endif
+  CHECK(growth(5000) < 1 << 20);
+}
 
 }  // namespace taso::test
