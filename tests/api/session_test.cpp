@@ -325,17 +325,17 @@ TEST_CASE("unknown sizes are called what the model calls them") {
 
 TEST_CASE("options are checked") {
   SessionOptions options;
-  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"device", "gpu"},
-                                                                                    {"device", "cuda:x"},
-                                                                                    {"precision", "fp8"},
-                                                                                    {"threads", "-1"},
-                                                                                    {"threads", "2x"},
-                                                                                    {"optimize", "nan"},
-                                                                                    {"measure", "yes"},
-                                                                                    {"colour", "red"}}) {
-    const auto [status, text] = refusal([&] { options.set(name, value); });
+  for (const auto& option : std::vector<std::pair<std::string, std::string>>{{"device", "gpu"},
+                                                                             {"device", "cuda:x"},
+                                                                             {"precision", "fp8"},
+                                                                             {"threads", "-1"},
+                                                                             {"threads", "2x"},
+                                                                             {"optimize", "nan"},
+                                                                             {"measure", "yes"},
+                                                                             {"colour", "red"}}) {
+    const auto [status, text] = refusal([&] { options.set(option.first, option.second); });
     CHECK(status == TASO_BAD_ARGUMENT);
-    CHECK_THAT(text, Catch::Contains(name));
+    CHECK_THAT(text, Catch::Contains(option.first));
   }
   options.set("threads", "1").set("device", "cpu").set("optimize", "0.5");
   CHECK(taso_options_set(const_cast<taso_options*>(options.get()), nullptr, "1") == TASO_BAD_ARGUMENT);
