@@ -19,8 +19,33 @@
 #include "tests/api/example_models.h"
 #include "tests/catch.h"
 
+#ifdef __SANITIZE_ADDRESS__
+namespace {
+bool is_child = false;
+}
+/// Asked by the sanitizer at the end: memory of threads that a child does not have looks lost to it.
+extern "C" int __lsan_is_turned_off() { return is_child ? 1 : 0; }  // NOLINT: its name
+#endif
+
 namespace taso::test {
 namespace {
+
+/// Forks. Returns 0 in the child.
+pid_t fork_child() {
+  const pid_t child = ::fork();
+  if (child == 0) ::alarm(60);  // an end that waits for threads of the parent
+#ifdef __SANITIZE_ADDRESS__
+  is_child = child == 0;
+#endif
+  return child;
+}
+
+/// The thread sanitizer does not support threads in a child.
+#ifdef __SANITIZE_THREAD__
+constexpr bool can_fork = false;
+#else
+constexpr bool can_fork = true;
+#endif
 
 /// The status and the message of what `work` throws.
 template <class Work>
@@ -300,17 +325,17 @@ TEST_CASE("unknown sizes are called what the model calls them") {
 
 TEST_CASE("options are checked") {
   SessionOptions options;
-  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{{"device", "gpu"},
-                                                                                    {"device", "cuda:x"},
-                                                                                    {"precision", "fp8"},
-                                                                                    {"threads", "-1"},
-                                                                                    {"threads", "2x"},
-                                                                                    {"optimize", "nan"},
-                                                                                    {"measure", "yes"},
-                                                                                    {"colour", "red"}}) {
-    const auto [status, text] = refusal([&] { options.set(name, value); });
+  for (const auto& option : std::vector<std::pair<std::string, std::string>>{{"device", "gpu"},
+                                                                             {"device", "cuda:x"},
+                                                                             {"precision", "fp8"},
+                                                                             {"threads", "-1"},
+                                                                             {"threads", "2x"},
+                                                                             {"optimize", "nan"},
+                                                                             {"measure", "yes"},
+                                                                             {"colour", "red"}}) {
+    const auto [status, text] = refusal([&] { options.set(option.first, option.second); });
     CHECK(status == TASO_BAD_ARGUMENT);
-    CHECK_THAT(text, Catch::Contains(name));
+    CHECK_THAT(text, Catch::Contains(option.first));
   }
   options.set("threads", "1").set("device", "cpu").set("optimize", "0.5");
   CHECK(taso_options_set(const_cast<taso_options*>(options.get()), nullptr, "1") == TASO_BAD_ARGUMENT);
@@ -442,9 +467,9 @@ TEST_CASE("a child process runs and loads sessions") {
     return one.run({TensorView::of(x, {64, 64}), TensorView::of(y, {64, 64})})[0].count() == 64 * 64;
   };
   REQUIRE(works(session));
-  const pid_t child = ::fork();
+  if (!can_fork) return;
+  const pid_t child = fork_child();
   if (child == 0) {
-    ::alarm(60);  // an end that waits for threads of the parent
     bool good = false;
     try {
       Session another = load(any_product());
@@ -460,11 +485,11 @@ TEST_CASE("a child process runs and loads sessions") {
 }
 
 TEST_CASE("a process may end while other threads load and run") {
+  if (!can_fork) return;
   const std::string text = any_product().SerializeAsString();
   for (int round = 0; round < 20; ++round) {
-    const pid_t child = ::fork();
+    const pid_t child = fork_child();
     if (child == 0) {
-      ::alarm(60);
       // Nothing here is destroyed, as exit() would do with static objects.
       const SessionOptions& options = *new SessionOptions{{"device", "cpu"}};
       Session& session = *new Session(bytes_of(text), options);
@@ -505,6 +530,7 @@ std::int64_t growth(int loads) {
     for (int i = 0; i < loads; ++i) {
       Session session(bytes_of(text), on_cpu());
       session.run({TensorView::of(x, {3, 4}), TensorView::of(y, {4, 3})});
+      session.run({TensorView::of(x, {0, 4}), TensorView::of(y, {4, 3})});
       refusal([&] { session.run({TensorView::of(x, {3, 4}), TensorView::of(y, {3, 4})}); });
     }
     return resident_pages();
@@ -516,8 +542,11 @@ std::int64_t growth(int loads) {
 
 }  // namespace
 
-TEST_CASE("nothing leaks over loads and runs") { CHECK(growth(300) < 1 << 20); }
-
-TEST_CASE("nothing leaks over ten thousand loads and runs", "[.][full]") { CHECK(growth(5000) < 2 << 20); }
+TEST_CASE("nothing leaks over fifteen thousand loads and thirty thousand runs") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return;  // freed memory stays with the sanitizer, which finds leaks itself
+#endif
+  CHECK(growth(5000) < 1 << 20);
+}
 
 }  // namespace taso::test

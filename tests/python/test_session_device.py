@@ -18,7 +18,9 @@ class Library:
         self.inputs = self.outputs = self.stream = None
 
     def values(self, are_outputs):
-        return [("y", FLOAT, ("rows", 3))] if are_outputs else [("x", FLOAT, ("rows", 4)), ("n", LONG, ())]
+        if are_outputs:
+            return [("y", FLOAT, ("rows", 3), False)]
+        return [("x", FLOAT, ("rows", 4), False), ("n", LONG, (), False)]
 
     def is_on_device(self):
         return self.options["device"] != "cpu"
