@@ -67,8 +67,8 @@ void trilu(PlaceWriter& to) {
   const std::int64_t columns = extents.back(), rows = extents[extents.size() - 2];
   to.code().line("const long long ahead = i % {} - i / {} % {};", columns, columns, rows);
   to.code().line("const long long diagonal = {};", to.operands() > 1 ? to.element(1, "0") : "0");
-  to.code().line("w0[i] = ahead {} diagonal ? {} : {}{{}};", to.integers()[0] != 0 ? ">=" : "<=", to.element(0, "i"),
-                 to.type());
+  to.code().line("w0[i] = ahead {} diagonal ? {} : put<{}>(real(0));",
+                 to.integers()[0] != 0 ? ">=" : "<=", to.element(0, "i"), to.type());
 }
 
 void depth_to_space(PlaceWriter& to) {
@@ -199,6 +199,8 @@ constexpr std::pair<std::string_view, Write> writers[] = {
     {"Pad", pad},
     {"Resize", write_resize},
     {"ReverseSequence", reverse_sequence},
+    {"RoiAlign", write_roi_align},
+    {"RotaryEmbedding", write_rotary_embedding},
     {"SpaceToDepth", space_to_depth},
     {"Tile", tile},
     {"Trilu", trilu},
@@ -213,7 +215,7 @@ SourceLaunch place_source(const cost::Call& call) {
   check(found != std::end(writers), "every function of places has a kernel");
   PlaceWriter to(call, "place", ops::count(call.written[0].extents));
   found->second(to);
-  return to.finish(sampling_definitions(what));
+  return to.finish(what.name == "RoiAlign" ? region_definitions() : sampling_definitions(what));
 }
 
 std::vector<SourceLaunch> scatter_sources(const cost::Call& call) {
