@@ -202,20 +202,29 @@ Made shape(const FunctionNode& node) {
   return of_places("Numbers", {extents.begin() + begin, extents.begin() + end}, {});
 }
 
-/// The axis; for ScatterND nothing. Of several updates of one element, any may win.
+/// The reduction (none, add, mul, max, min), and the axis, except of ScatterND. Without a reduction, any of several
+/// updates of one element may win; with one, they are combined in their order.
 Made scatter(const FunctionNode& node) {
+  const std::string_view reductions[] = {"none", "add", "mul", "max", "min"};
+  const auto reduction =
+      std::find(std::begin(reductions), std::end(reductions), node.node.attributes.text("reduction", "none"));
   if (!node.has(1) || !node.has(2) || node.element(2) != node.element(0)) return std::nullopt;
-  if (node.node.attributes.text("reduction", "none") != "none") return std::nullopt;
-  DeviceFunction function{.name = node.node.name, .operands = {0, 1, 2}};
+  if (reduction == std::end(reductions)) return std::nullopt;
+  DeviceFunction function{
+      .name = node.node.name, .integers = {reduction - std::begin(reductions)}, .operands = {0, 1, 2}};
   if (node.node.name == "ScatterND") {
+    constexpr std::int64_t most_tuples = 1 << 16;  // of a reduction, where each thread walks over all
     if (node.element(1) != ElementType::int64 || node.extents(1).empty()) return std::nullopt;
-    if (node.extents(1).back() > std::ssize(node.extents(0))) return std::nullopt;
+    const std::int64_t depth = node.extents(1).back();
+    if (depth > std::ssize(node.extents(0))) return std::nullopt;
+    if (function.integers[0] != 0 && count(node.extents(1)) > most_tuples * std::max<std::int64_t>(depth, 1))
+      return std::nullopt;
     return function;
   }
   const auto axis = axis_of(node, 0, node.rank());
   if (!axis || !is_index(node.element(1)) || node.extents(1) != node.extents(2)) return std::nullopt;
   function.name = "ScatterElements";
-  function.integers = {*axis};
+  function.integers.push_back(*axis);
   return function;
 }
 

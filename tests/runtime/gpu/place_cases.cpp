@@ -34,8 +34,14 @@ void add_place_functions(Table& table) {
     m.add(tuples(m.random, leading, x, batch, m.random.between(1, static_cast<std::int64_t>(x.size() - batch))));
     m.set("batch_dims", static_cast<std::int64_t>(batch));
   };
-  // Each element is written once: which of two updates wins is not said.
-  table["ScatterElements"] = [](Maker& m) {
+  // Without a reduction each element is written once: which of two updates wins is not said.
+  const auto some_reduction = [](Maker& m) {
+    const std::string reduction = m.random.pick(std::vector<std::string>{"none", "none", "add", "mul", "max", "min"});
+    m.set("reduction", reduction);
+    return reduction != "none";
+  };
+  table["ScatterElements"] = [some_reduction](Maker& m) {
+    const bool reduces = some_reduction(m);
     const ElementType type = any_type(m.random);
     const Extents x = m.add(some_array(m.random, type, some_extents(m.random, 1, 4))).extents();
     const std::size_t axis = m.random.below(x.size());
@@ -47,14 +53,16 @@ void add_place_functions(Table& table) {
     std::int64_t inner = 1;
     for (std::size_t i = axis + 1; i < x.size(); ++i) inner *= indices[i];
     for (std::int64_t i = 0; i < count(indices); ++i) {
-      const std::int64_t index = order[static_cast<std::size_t>(i / inner % indices[axis])];
+      const std::int64_t index =
+          reduces ? m.random.between(0, x[axis] - 1) : order[static_cast<std::size_t>(i / inner % indices[axis])];
       list.push_back(m.random.chance(0.3) ? index - x[axis] : index);
     }
     m.add(Array::of<std::int64_t>(indices, list).cast(m.random.chance(0.5) ? int32 : int64));
     m.add(some_array(m.random, type, indices));
     m.set("axis", static_cast<std::int64_t>(axis));
   };
-  table["ScatterND"] = [](Maker& m) {
+  table["ScatterND"] = [some_reduction](Maker& m) {
+    const bool reduces = some_reduction(m);
     const ElementType type = any_type(m.random);
     const Extents x = m.add(some_array(m.random, type, some_extents(m.random, 1, 4, 500))).extents();
     const auto depth = static_cast<std::ptrdiff_t>(1 + m.random.below(x.size()));
@@ -63,6 +71,8 @@ void add_place_functions(Table& table) {
     std::iota(order.begin(), order.end(), 0);
     m.random.shuffle(order);
     order.resize(1 + m.random.below(order.size()));
+    if (reduces)
+      for (std::int64_t& place : order) place = m.random.between(0, count(front) - 1);
     for (std::int64_t place : order) {
       std::vector<std::int64_t> tuple(front.size());
       for (std::size_t k = front.size(); k-- > 0; place /= front[k]) tuple[k] = place % front[k];
