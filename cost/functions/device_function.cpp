@@ -22,7 +22,8 @@ std::optional<FunctionNode> node_of(const GraphView& view, PlanNode node, const 
   for (std::size_t i = 0; i < view.results(node); ++i) {
     found.results.emplace_back();
     const PlanValue value = view.result(node, i);
-    if (value == no_plan_value || (view.users(value) == 0 && !view.is_output(value))) continue;
+    // The first one counts even if it is unused, so that layouts do not depend on users far away.
+    if (value == no_plan_value || (i > 0 && view.users(value) == 0 && !view.is_output(value))) continue;
     if (!side(value, found.results.back())) return std::nullopt;
   }
   while (!found.operands.empty() && !found.has(found.operands.size() - 1)) found.operands.pop_back();
@@ -59,6 +60,7 @@ double operations_of(const DeviceFunction& function, std::size_t operands) {
   }
   const bool is_product = function.name.starts_with("QLinear") || function.name.ends_with("Integer");
   if (is_product) return 3 * static_cast<double>(function.integers.back());  // the depth
+  if (function.name == "RoiAlign") return 400;
   if (function.name != "Resize" && function.name != "GridSample") return 12;
   constexpr double of_modes[] = {50, 120, 500};  // nearest, linear, cubic
   return of_modes[function.integers.at(0)];

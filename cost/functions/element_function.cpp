@@ -7,8 +7,6 @@
 namespace taso::cost {
 namespace {
 
-using enum ElementType;
-
 bool is_among(ElementType element, std::initializer_list<ElementType> types) {
   return std::find(types.begin(), types.end(), element) != types.end();
 }
@@ -17,7 +15,7 @@ bool broadcasts(const FunctionNode& node) {
   const Extents& result = node.results[0].extents;
   std::vector<bool> is_met(result.size(), false);
   for (const FunctionNode::Side& operand : node.operands) {
-    if (operand.element == undefined) continue;
+    if (operand.element == ElementType::undefined) continue;
     const Extents& extents = operand.extents;
     if (extents.size() > result.size()) return false;
     const std::size_t more = result.size() - extents.size();
@@ -46,7 +44,9 @@ std::optional<std::int64_t> axis_of_scales(const FunctionNode& node) {
   return static_cast<std::int64_t>(*axis);
 }
 
-bool is_small_float(ElementType element) { return is_among(element, {float32, float16, bfloat16}); }
+bool is_small_float(ElementType element) {
+  return is_among(element, {ElementType::float32, ElementType::float16, ElementType::bfloat16});
+}
 
 std::optional<DeviceFunction> quantising(const FunctionNode& node) {
   const Attributes& attributes = node.node.attributes;
@@ -60,8 +60,12 @@ std::optional<DeviceFunction> quantising(const FunctionNode& node) {
   if (!is_small_float(real)) return std::nullopt;
   if (quantises) {
     // Whether quotients by scales of lower precision are rounded to that precision depends on the opset.
-    if (node.element(1) != float32 || !is_among(result, {int8, uint8, int16, uint16})) return std::nullopt;
-  } else if (!is_among(node.element(0), {int8, uint8, int16, uint16, int32, uint32}) || !is_small_float(result)) {
+    if (node.element(1) != ElementType::float32 ||
+        !is_among(result, {ElementType::int8, ElementType::uint8, ElementType::int16, ElementType::uint16}))
+      return std::nullopt;
+  } else if (!is_among(node.element(0), {ElementType::int8, ElementType::uint8, ElementType::int16, ElementType::uint16,
+                                         ElementType::int32, ElementType::uint32}) ||
+             !is_small_float(result)) {
     return std::nullopt;
   }
   const auto axis = axis_of_scales(node);
@@ -116,17 +120,18 @@ bool has_types(Signature signature, const FunctionNode& node, const std::vector<
   };
   switch (signature) {
     case Signature::floating: return is_floating(first) && all_are(0, first) && result == first;
-    case Signature::number: return first != boolean && all_are(0, first) && result == first;
+    case Signature::number: return first != ElementType::boolean && all_are(0, first) && result == first;
     case Signature::whole: return is_integer(first) && all_are(0, first) && result == first;
-    case Signature::logical: return all_are(0, boolean) && result == boolean;
-    case Signature::test: return is_floating(first) && result == boolean;
-    case Signature::compare: return all_are(0, first) && result == boolean;
-    case Signature::choose: return first == boolean && all_are(1, result);
+    case Signature::logical: return all_are(0, ElementType::boolean) && result == ElementType::boolean;
+    case Signature::test: return is_floating(first) && result == ElementType::boolean;
+    case Signature::compare: return all_are(0, first) && result == ElementType::boolean;
+    case Signature::choose: return first == ElementType::boolean && all_are(1, result);
     case Signature::power: {
       // The sign of the widest integers would be lost.
       const ElementType exponent = node.element(operands[1]);
-      if (result != first || first == boolean || exponent == boolean) return false;
-      return is_floating(first) || (is_integer(exponent) && first != uint64 && exponent != uint64);
+      if (result != first || first == ElementType::boolean || exponent == ElementType::boolean) return false;
+      return is_floating(first) ||
+             (is_integer(exponent) && first != ElementType::uint64 && exponent != ElementType::uint64);
     }
     case Signature::quantise: break;
   }

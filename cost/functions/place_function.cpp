@@ -202,20 +202,29 @@ Made shape(const FunctionNode& node) {
   return of_places("Numbers", {extents.begin() + begin, extents.begin() + end}, {});
 }
 
-/// The axis; for ScatterND nothing. Of several updates of one element, any may win.
+/// The reduction (none, add, mul, max, min), and the axis, except of ScatterND. Without a reduction, any of several
+/// updates of one element may win; with one, they are combined in their order.
 Made scatter(const FunctionNode& node) {
+  const std::string_view reductions[] = {"none", "add", "mul", "max", "min"};
+  const auto reduction =
+      std::find(std::begin(reductions), std::end(reductions), node.node.attributes.text("reduction", "none"));
   if (!node.has(1) || !node.has(2) || node.element(2) != node.element(0)) return std::nullopt;
-  if (node.node.attributes.text("reduction", "none") != "none") return std::nullopt;
-  DeviceFunction function{.name = node.node.name, .operands = {0, 1, 2}};
+  if (reduction == std::end(reductions)) return std::nullopt;
+  DeviceFunction function{
+      .name = node.node.name, .integers = {reduction - std::begin(reductions)}, .operands = {0, 1, 2}};
   if (node.node.name == "ScatterND") {
+    constexpr std::int64_t most_tuples = 1 << 16;  // of a reduction, where each thread walks over all
     if (node.element(1) != ElementType::int64 || node.extents(1).empty()) return std::nullopt;
-    if (node.extents(1).back() > std::ssize(node.extents(0))) return std::nullopt;
+    const std::int64_t depth = node.extents(1).back();
+    if (depth > std::ssize(node.extents(0))) return std::nullopt;
+    if (function.integers[0] != 0 && count(node.extents(1)) > most_tuples * std::max<std::int64_t>(depth, 1))
+      return std::nullopt;
     return function;
   }
   const auto axis = axis_of(node, 0, node.rank());
   if (!axis || !is_index(node.element(1)) || node.extents(1) != node.extents(2)) return std::nullopt;
   function.name = "ScatterElements";
-  function.integers = {*axis};
+  function.integers.push_back(*axis);
   return function;
 }
 
@@ -237,6 +246,42 @@ Made top(const FunctionNode& node) {
   return function;
 }
 
+/// Whether pairs are neighbours, how much of each head is turned, the heads of a packed operand (else 0), and whether
+/// the angles have positions.
+Made rotary_embedding(const FunctionNode& node) {
+  const Attributes& attributes = node.node.attributes;
+  const bool is_packed = node.rank() == 3;
+  const std::int64_t heads = attributes.integer("num_heads", 0);
+  if ((!is_packed && node.rank() != 4) || (is_packed && (heads <= 0 || node.extents(0)[2] % heads != 0)))
+    return std::nullopt;
+  for (const std::size_t operand : {0U, 1U, 2U})
+    if (!node.has(operand) || !is_floating(node.element(operand))) return std::nullopt;
+  if (node.extents(1) != node.extents(2) || (node.has(3) && node.element(3) != ElementType::int64)) return std::nullopt;
+  const std::int64_t size = is_packed ? node.extents(0)[2] / heads : node.extents(0)[3];
+  const std::int64_t asked = attributes.integer("rotary_embedding_dim", 0), turned = asked == 0 ? size : asked;
+  if (turned < 2 || turned > size || turned % 2 != 0 || node.extents(1).back() != turned / 2) return std::nullopt;
+  if (node.extents(1).size() != (node.has(3) ? 2U : 3U) || count(node.extents(1)) == 0) return std::nullopt;
+  const std::int64_t is_interleaved = attributes.integer("interleaved", 0) != 0;
+  return of_places("RotaryEmbedding", {is_interleaved, turned, is_packed ? heads : 0, node.has(3)},
+                   node.has(3) ? Operands{0, 1, 2, 3} : Operands{0, 1, 2});
+}
+
+/// The sampling ratio, whether it takes the maximum, and whether coordinates are those of pixel centres. The number is
+/// the spatial scale.
+Made roi_align(const FunctionNode& node) {
+  const Attributes& attributes = node.node.attributes;
+  if (node.rank() != 4 || !node.has(1) || !node.has(2) || count(node.extents(0)) == 0) return std::nullopt;
+  if (!is_floating(node.element(0)) || !is_floating(node.element(1)) || node.element(2) != ElementType::int64)
+    return std::nullopt;
+  const bool is_half =
+      node.node.opset >= 16 && attributes.text("coordinate_transformation_mode", "half_pixel") == "half_pixel";
+  DeviceFunction function =
+      of_places("RoiAlign", {attributes.integer("sampling_ratio", 0), attributes.text("mode", "avg") == "max", is_half},
+                {0, 1, 2});
+  function.numbers = {attributes.number("spatial_scale", 1)};
+  return function;
+}
+
 using Maker = Made (*)(const FunctionNode&);
 constexpr std::pair<std::string_view, Maker> makers[] = {
     {"AffineGrid", affine_grid},
@@ -251,6 +296,8 @@ constexpr std::pair<std::string_view, Maker> makers[] = {
     {"Resize", resize},
     {"ReverseSequence", reverse_sequence},
     {"Scatter", scatter},
+    {"RotaryEmbedding", rotary_embedding},
+    {"RoiAlign", roi_align},
     {"ScatterElements", scatter},
     {"ScatterND", scatter},
     {"Shape", shape},

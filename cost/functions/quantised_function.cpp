@@ -7,10 +7,9 @@
 namespace taso::cost {
 namespace {
 
-using enum ElementType;
 using Made = std::optional<DeviceFunction>;
 
-bool is_byte(ElementType element) { return element == int8 || element == uint8; }
+bool is_byte(ElementType element) { return element == ElementType::int8 || element == ElementType::uint8; }
 
 /// Whether an operand is a single number, or has one for each of so many rows, columns or channels.
 bool fits(const FunctionNode& node, std::optional<std::size_t> operand, std::int64_t each) {
@@ -35,10 +34,10 @@ std::optional<std::vector<std::optional<std::size_t>>> ordered(const FunctionNod
     if (operands[2 + i] && node.element(*operands[2 + i]) != node.element(order[i])) return std::nullopt;
   if (!has_scales) return operands;
   for (const std::size_t scale : {1U, 4U, 6U})
-    if (node.element(scale) != float32) return std::nullopt;
+    if (node.element(scale) != ElementType::float32) return std::nullopt;
   if (node.element(7) != node.results[0].element || !is_byte(node.element(7))) return std::nullopt;
   if (count(node.extents(6)) != 1 || count(node.extents(7)) != 1) return std::nullopt;
-  if (operands[8] && node.element(8) != int32) return std::nullopt;
+  if (operands[8] && node.element(8) != ElementType::int32) return std::nullopt;
   return operands;
 }
 
@@ -78,9 +77,10 @@ Made convolution(const FunctionNode& node) {
 
 /// All three results are needed, because the kernel that quantises reads the others.
 Made dynamic(const FunctionNode& node) {
-  if (node.element(0) != float32 || node.results.size() != 3 || count(node.extents(0)) == 0) return std::nullopt;
+  if (node.element(0) != ElementType::float32 || node.results.size() != 3 || count(node.extents(0)) == 0)
+    return std::nullopt;
   for (const FunctionNode::Side& result : node.results)
-    if (result.element == undefined) return std::nullopt;
+    if (result.element == ElementType::undefined) return std::nullopt;
   return DeviceFunction{.name = node.node.name, .operands = {0}};
 }
 

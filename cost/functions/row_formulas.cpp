@@ -5,9 +5,8 @@
 namespace taso::cost {
 namespace {
 
-using enum RowPass::Combine;
-
 const std::vector<RowFormula>& row_formulas() {
+  using enum RowPass::Combine;
   static const RowPass largest{"largest", "x", "t", maximum}, smallest{"smallest", "x", "t", minimum};
   static const RowPass mean{"mean", "x", "t / n"};
   static const RowPass powers{"powers", "@exp(x - largest)", "t"};
@@ -77,8 +76,8 @@ const std::vector<RowFormula>& row_formulas() {
 }  // namespace
 
 const RowFormula* find_row_formula(std::string_view name) {
-  const auto found =
-      std::find_if(row_formulas().begin(), row_formulas().end(), [&](const RowFormula& row) { return row.name == name; });
+  const auto found = std::find_if(row_formulas().begin(), row_formulas().end(),
+                                  [&](const RowFormula& row) { return row.name == name; });
   return found == row_formulas().end() ? nullptr : &*found;
 }
 

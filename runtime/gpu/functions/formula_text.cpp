@@ -15,7 +15,7 @@ struct Definition {
 };
 
 /// Integers wrap around, and division by 0 gives 0, as on the host.
-constexpr Definition definitions[] = {
+constexpr Definition known_definitions[] = {
     // Rounds half to even and clamps to the range of the type; NaN becomes 0.
     {"quantised", R"(template <class T>
 __device__ inline T quantised(float quotient, float zero, float least, float most) {
@@ -26,7 +26,9 @@ __device__ inline T quantised(float quotient, float zero, float least, float mos
      ""},
     // Subtracts as integers, because 32-bit integers do not fit into a float.
     {"moved", R"(template <class T>
-__device__ inline float moved(T x, T zero) { return static_cast<float>(static_cast<long long>(x) - static_cast<long long>(zero)); }
+__device__ inline float moved(T x, T zero) {
+  return static_cast<float>(static_cast<long long>(x) - static_cast<long long>(zero));
+}
 template <>
 __device__ inline float moved(signed char x, signed char zero) { return static_cast<float>(x - zero); }
 template <>
@@ -119,7 +121,7 @@ std::string text_of(std::string_view formula, const FormulaTexts& texts, Arithme
 
 std::string definitions_for(std::string_view text, Arithmetic arithmetic) {
   std::string found;
-  for (const Definition& definition : definitions)
+  for (const Definition& definition : known_definitions)
     if (text.find(definition.name) != std::string_view::npos)
       found += is_integral(arithmetic) ? definition.whole : definition.floating;
   return found;

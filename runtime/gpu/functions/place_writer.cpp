@@ -5,13 +5,13 @@
 namespace taso::gpu::kernels {
 namespace {
 
-constexpr std::int64_t block = 128;
+constexpr std::int64_t place_block = 128;
 
 /// Whether an offset into any operand fits into 32 bits.
 bool is_narrow(const cost::Call& call) {
   for (const auto* list : {&call.read, &call.written})
     for (const cost::Call::Operand& operand : *list)
-      if (ops::count(operand.extents) >= (std::int64_t{1} << 31) - block) return false;
+      if (ops::count(operand.extents) >= (std::int64_t{1} << 31) - place_block) return false;
   return true;
 }
 
@@ -20,15 +20,15 @@ bool is_narrow(const cost::Call& call) {
 PlaceWriter::PlaceWriter(const cost::Call& call, std::string_view name, std::int64_t elements, std::uint32_t written)
     : call_(call) {
   launch_.name = name;
-  launch_.block = block;
-  launch_.grid[0] = grid_of((elements + block - 1) / block);
+  launch_.block = place_block;
+  launch_.grid[0] = grid_of((elements + place_block - 1) / place_block);
   Parameters parameters;
   for (const std::uint32_t operand : call.function->operands)
     if (operand != cost::Call::Function::omitted) parameters.add(call, false, operand);
   for (std::uint32_t i = 0; i < written; ++i) parameters.add(call, true, i);
   open_kernel(code_, launch_, parameters);
   write_waiting(code_);
-  code_.line("const whole i = static_cast<whole>(blockIdx.x) * {} + static_cast<whole>(threadIdx.x);", block);
+  code_.line("const whole i = static_cast<whole>(blockIdx.x) * {} + static_cast<whole>(threadIdx.x);", place_block);
   code_.line("if (i >= {}) return;", elements);
 }
 

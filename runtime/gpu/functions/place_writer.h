@@ -48,8 +48,11 @@ std::vector<std::string> numbered(std::string_view prefix, std::size_t count);
 void write_integer_convolution(PlaceWriter& writer);
 void write_integer_matmul(PlaceWriter& writer);
 void write_resize(PlaceWriter& writer);
+void write_roi_align(PlaceWriter& writer);
+void write_rotary_embedding(PlaceWriter& writer);
 void write_grid_sample(PlaceWriter& writer);
 /// Definitions before the kernel of these.
+std::string region_definitions();
 std::string sampling_definitions(const cost::DeviceFunction& function);
 
 }  // namespace taso::gpu::kernels

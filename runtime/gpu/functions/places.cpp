@@ -67,8 +67,8 @@ void trilu(PlaceWriter& to) {
   const std::int64_t columns = extents.back(), rows = extents[extents.size() - 2];
   to.code().line("const long long ahead = i % {} - i / {} % {};", columns, columns, rows);
   to.code().line("const long long diagonal = {};", to.operands() > 1 ? to.element(1, "0") : "0");
-  to.code().line("w0[i] = ahead {} diagonal ? {} : {}{{}};", to.integers()[0] != 0 ? ">=" : "<=", to.element(0, "i"),
-                 to.type());
+  to.code().line("w0[i] = ahead {} diagonal ? {} : put<{}>(real(0));",
+                 to.integers()[0] != 0 ? ">=" : "<=", to.element(0, "i"), to.type());
 }
 
 void depth_to_space(PlaceWriter& to) {
@@ -199,10 +199,63 @@ constexpr std::pair<std::string_view, Write> writers[] = {
     {"Pad", pad},
     {"Resize", write_resize},
     {"ReverseSequence", reverse_sequence},
+    {"RoiAlign", write_roi_align},
+    {"RotaryEmbedding", write_rotary_embedding},
     {"SpaceToDepth", space_to_depth},
     {"Tile", tile},
     {"Trilu", trilu},
 };
+
+/// The statement that puts an update into its place.
+std::string update(const PlaceWriter& to, const std::string& place, const std::string& from) {
+  constexpr std::string_view combines[] = {"", "added", "multiplied", "maximum", "minimum"};
+  const std::string element = to.element(2, from);
+  if (to.integers()[0] == 0) return fmt::format("w0[{}] = {};", place, element);
+  return fmt::format("w0[{0}] = put<{1}>({2}(get(w0[{0}]), get({3})));", place, to.type(), combines[to.integers()[0]],
+                     element);
+}
+
+/// With a reduction, a thread for each place in the run walks over all tuples in their order.
+SourceLaunch scattered_runs(const cost::Call& call) {
+  const Extents &x = call.read[call.function->operands[0]].extents,
+                &indices = call.read[call.function->operands[1]].extents;
+  const bool reduces = call.function->what.integers[0] != 0;
+  const std::int64_t run = product(x, static_cast<std::size_t>(indices.back()), x.size());
+  const std::int64_t tuples = product(indices, 0, indices.size() - 1);
+  PlaceWriter to(call, "scattered", reduces ? run : run * tuples);
+  if (reduces)
+    to.code().open("for (int tuple = 0; tuple < {}; ++tuple)", tuples);
+  else
+    to.code().line("const whole tuple = i / {};", run);
+  write_tuple(to, 1, x, 0);
+  to.code().line(
+      "{}", update(to, fmt::format("place * {0} + i % {0}", run), reduces ? fmt::format("tuple * {} + i", run) : "i"));
+  if (reduces) to.code().close();
+  return to.finish();
+}
+
+/// With a reduction, a thread for each line along the axis walks over it.
+SourceLaunch scattered_elements(const cost::Call& call) {
+  const Extents& updates = call.read[call.function->operands[2]].extents;
+  const bool reduces = call.function->what.integers[0] != 0;
+  const auto axis = static_cast<std::size_t>(call.function->what.integers[1]);
+  Extents space = updates;
+  if (reduces) space[axis] = 1;
+  PlaceWriter to(call, "scattered", ops::count(space));
+  to.indices("i", "i", space);
+  std::vector<std::string> indices = numbered("i", updates.size());
+  if (reduces) {
+    to.code().open("for (whole k = 0; k < {}; ++k)", updates[axis]);
+    indices[axis] = "k";
+    to.code().line("const whole from = {};", PlaceWriter::place(indices, updates));
+  }
+  const std::string from = reduces ? "from" : "i";
+  to.index("taken", to.element(1, from), to.extents(0)[axis]);
+  indices[axis] = "taken";
+  to.code().line("{}", update(to, PlaceWriter::place(indices, to.extents(0)), from));
+  if (reduces) to.code().close();
+  return to.finish();
+}
 
 }  // namespace
 
@@ -213,7 +266,7 @@ SourceLaunch place_source(const cost::Call& call) {
   check(found != std::end(writers), "every function of places has a kernel");
   PlaceWriter to(call, "place", ops::count(call.written[0].extents));
   found->second(to);
-  return to.finish(sampling_definitions(what));
+  return to.finish(what.name == "RoiAlign" ? region_definitions() : sampling_definitions(what));
 }
 
 std::vector<SourceLaunch> scatter_sources(const cost::Call& call) {
@@ -224,22 +277,7 @@ std::vector<SourceLaunch> scatter_sources(const cost::Call& call) {
   copy.code().line("w0[i] = {};", copy.element(0, "i"));
   launches.push_back(copy.finish());
   if (ops::count(updates) == 0 || ops::count(call.written[0].extents) == 0) return launches;
-  PlaceWriter to(call, "scattered", ops::count(updates));
-  if (function.what.name == "ScatterND") {
-    const auto depth = static_cast<std::size_t>(to.extents(1).back());
-    const std::int64_t run = product(to.extents(0), depth, to.extents(0).size());
-    to.code().line("const whole tuple = i / {};", run);
-    write_tuple(to, 1, to.extents(0), 0);
-    to.code().line("w0[place * {0} + i % {0}] = {1};", run, to.element(2, "i"));
-  } else {
-    const auto axis = static_cast<std::size_t>(to.integers()[0]);
-    to.indices("i", "i", updates);
-    to.index("taken", to.element(1, "i"), to.extents(0)[axis]);
-    std::vector<std::string> indices = numbered("i", updates.size());
-    indices[axis] = "taken";
-    to.code().line("w0[{}] = {};", to.place(indices, to.extents(0)), to.element(2, "i"));
-  }
-  launches.push_back(to.finish());
+  launches.push_back(function.what.name == "ScatterND" ? scattered_runs(call) : scattered_elements(call));
   return launches;
 }
 

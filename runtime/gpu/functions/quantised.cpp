@@ -27,7 +27,7 @@ void write_zeros(PlaceWriter& to, const std::string& row, const std::string& col
   to.code().line("int sum = 0;");
 }
 
-std::string byte_range(ElementType element) { return element == ElementType::int8 ? "-128, 127" : "0, 255"; }
+std::string byte_bounds(ElementType element) { return element == ElementType::int8 ? "-128, 127" : "0, 255"; }
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void write_integer_matmul(PlaceWriter& to) {
   if (to.operands() == 4) return code.line("w0[i] = sum;");
   code.line("const float factor = {} * {} / {};", parameter(to, 4, row), parameter(to, 5, column), to.element(6, "0"));
   code.line("w0[i] = quantised<{}>(static_cast<float>(sum) * factor, static_cast<float>({}), {});", to.type(),
-            to.element(7, "0"), byte_range(to.call().written[0].element));
+            to.element(7, "0"), byte_bounds(to.call().written[0].element));
 }
 
 void write_integer_convolution(PlaceWriter& to) {

@@ -38,7 +38,8 @@ constexpr std::string_view sample_line = R"(__device__ inline double reflected(d
   return low + (place <= range ? place : 2 * range - place);
 }
 struct SampleLine { whole places[4]; double weights[4]; };
-__device__ inline void add_sample(SampleLine& line, int k, double place, double weight, double length, double low, double high) {
+__device__ inline void add_sample(SampleLine& line, int k, double place, double weight, double length, double low,
+                                  double high) {
   if (place < 0 || place > length - 1) {
     if (PADDING == 0) place = -1;
     if (PADDING == 2) place = trunc(reflected(place, low, high));
