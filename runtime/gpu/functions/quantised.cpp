@@ -57,7 +57,8 @@ void write_integer_matmul(PlaceWriter& to) {
   write_products(to, "left + k", fmt::format("right + k * {}", b.back()));
   code.close();
   if (to.operands() == 4) return code.line("w0[i] = sum;");
-  code.line("const float factor = {} * {} / {};", parameter(to, 4, row), parameter(to, 5, column), to.element(6, "0"));
+  code.line("const float factor = get({}) * get({}) / get({});", parameter(to, 4, row), parameter(to, 5, column),
+            to.element(6, "0"));
   code.line("w0[i] = quantised<{}>(static_cast<float>(sum) * factor, static_cast<float>({}), {});", to.type(),
             to.element(7, "0"), byte_bounds(to.call().written[0].element));
 }
@@ -85,8 +86,10 @@ void write_integer_convolution(PlaceWriter& to) {
   for (std::size_t axis = 0; axis <= rank; ++axis) code.close();
   if (to.operands() == 4) return code.line("w0[i] = sum;");
   if (to.has(8)) code.line("sum += {};", to.element(8, "i1"));
-  code.line("const double factor = static_cast<double>({}) * static_cast<double>({}) / static_cast<double>({});",
-            to.element(4, "0"), parameter(to, 5, "i1"), to.element(6, "0"));
+  code.line(
+      "const double factor = static_cast<double>(get({})) * static_cast<double>(get({})) / "
+      "static_cast<double>(get({}));",
+      to.element(4, "0"), parameter(to, 5, "i1"), to.element(6, "0"));
   code.line("const double y = rint(static_cast<double>(sum) * factor) + static_cast<double>({});", to.element(7, "0"));
   const bool is_signed = to.call().written[0].element == ElementType::int8;
   code.line("w0[i] = static_cast<{0}>(y != y ? 0 : y < {1} ? {1} : y > {2} ? {2} : y);", to.type(),
@@ -114,8 +117,9 @@ std::vector<SourceLaunch> dynamic_quantisation_sources(const cost::Call& call) {
   code.add("#pragma unroll 8");
   code.open("for (long long k = threadIdx.x; k < {}ll; k += {})", elements, threads);
   // NaN is passed over, as on the host.
-  code.line("low = r0[k] < low ? r0[k] : low;");
-  code.line("high = r0[k] > high ? r0[k] : high;");
+  code.line("const real x = get(r0[k]);");
+  code.line("low = x < low ? x : low;");
+  code.line("high = x > high ? x : high;");
   code.close();
   code.open("for (int with = 16; with > 0; with /= 2)");
   code.line("low = minimum(low, __shfl_xor_sync(0xffffffffu, low, with));");
@@ -133,13 +137,13 @@ std::vector<SourceLaunch> dynamic_quantisation_sources(const cost::Call& call) {
   code.close();
   code.line("const float scale = (high == low ? 1.0f : high - low) / 255.0f;");
   code.line("const float zero = -low / scale;");
-  code.line("w1[0] = scale;");
+  code.line("w1[0] = put<{}>(scale);", type_text(call.written[1].element));
   code.line("w2[0] = quantised<unsigned char>(zero < 0 ? 0.0f : zero > 255 ? 255.0f : zero, 0.0f, 0.0f, 255.0f);");
   code.close();
   launch.source = prelude(arithmetic_of(call)) + definitions_for(code.text(), arithmetic_of(call)) + code.text();
 
   PlaceWriter to(call, "quantised_by_range", elements, 3);
-  to.code().line("w0[i] = quantised<unsigned char>({} / w1[0], static_cast<float>(w2[0]), 0.0f, 255.0f);",
+  to.code().line("w0[i] = quantised<unsigned char>(get({}) / get(w1[0]), static_cast<float>(w2[0]), 0.0f, 255.0f);",
                  to.element(0, "i"));
   std::vector<SourceLaunch> launches;
   launches.push_back(std::move(launch));
