@@ -1,5 +1,6 @@
 // Kernels for opaque operators compute what the host's functions do: from their source on the CPU, and on a GPU if
 // there is one. TASO_CALLS sets the number of random nodes of each operator.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
