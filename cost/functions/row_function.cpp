@@ -3,6 +3,8 @@
 // The integers of a row function are first the axes of its operand, each with its extent and whether it is a part of
 // the row, neighbours merged. A normalisation has four more: scale and bias of the element at a place are at
 // place / first % second, and at place / third % fourth.
+#include <algorithm>
+
 #include "cost/functions/formula.h"
 #include "cost/functions/node.h"
 

@@ -79,9 +79,11 @@ class Parser {
     return list;
   }
   std::int64_t number() {
+    const bool is_negative = lexer_.accept("-");
     const Token token = lexer_.next();
     if (token.kind != Token::Kind::integer) lexer_.fail(token.range(), "expected a number");
-    return std::stoll(std::string(token.text));
+    const std::int64_t size = std::stoll(std::string(token.text));
+    return is_negative ? -size : size;
   }
 
   Operand operand() {

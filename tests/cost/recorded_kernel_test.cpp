@@ -48,6 +48,50 @@ TEST_CASE("a kernel can be reconstructed from the text of its call") {
   CHECK(met[Kernel::Kind::opaque] > 20);
 }
 
+TEST_CASE("a function can be reconstructed from the text of its call") {
+  struct Node {
+    PlainFunction function;
+    std::vector<Extents> operands;
+    Extents result;
+  };
+  const auto list = [](std::vector<std::int64_t> numbers) {
+    return Array::of<std::int64_t>({static_cast<std::int64_t>(numbers.size())}, numbers);
+  };
+  PlainFunction cropped = plain("Pad"), summed = plain("ReduceSum"), normal = plain("InstanceNormalization");
+  cropped.constants = {std::nullopt, list({-1, 0, 0, 2})};
+  summed.constants = {std::nullopt, list({0})};
+  const std::vector<Node> nodes{{plain("Elu"), {{4, 6}}, {4, 6}},
+                                {plain("Max"), {{4, 6}, {6}, {4, 1}}, {4, 6}},
+                                {cropped, {{4, 6}}, {3, 8}},
+                                {summed, {{4, 6}}, {1, 6}},
+                                {plain("LogSoftmax", -1), {{4, 6}}, {4, 6}},
+                                {normal, {{2, 3, 8}, {3}, {3}}, {2, 3, 8}}};
+  for (const Node& node : nodes) {
+    Graph graph;
+    graph.pool = std::make_shared<Pool>();
+    for (const Extents& extents : node.operands)
+      graph.inputs.push_back(
+          graph.pool->input(std::to_string(graph.inputs.size()), {ElementType::float32, shape_of(extents)}));
+    std::vector<Value> operands = graph.inputs;
+    if (node.function.constants.size() > 1)
+      operands.push_back(graph.pool->constant("numbers", {ElementType::int64, shape_of({4})}));
+    graph.outputs = {apply_plain(*graph.pool, node.function, {ElementType::float32, shape_of(node.result)}, operands)};
+    const WholeGraph view(graph);
+    const Plan laid = plan(view, Roofline());
+    REQUIRE(laid.steps.size() == 1);
+    const Kernel& kernel = laid.steps[0].kernel;
+    INFO(node.function.name);
+    REQUIRE(can_be_called(view, kernel));
+    const Call call = call_of(view, kernel, Precision::tf32).call;
+    INFO(cost::text_of(call));
+    const Kernel found = kernel_of_call(cost::text_of(call));
+    CHECK(found.kind == call.kind);
+    CHECK(found.operations == kernel.operations);
+    CHECK(found.chain == kernel.chain);
+    CHECK(found.bytes == kernel.bytes);
+  }
+}
+
 TEST_CASE("text that is not a call is refused") {
   CHECK_THROWS_AS(kernel_of_call(""), InputError);
   CHECK_THROWS_AS(kernel_of_call("convolution tf32: float32[1]"), InputError);

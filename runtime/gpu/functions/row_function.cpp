@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "cost/functions/formula.h"
 #include "ops/core/error.h"

@@ -1,5 +1,6 @@
 // Resize and GridSample: weighted elements at computed places. Coordinates are doubles, as on the host, because a
 // rounded coordinate may be that of another element.
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/gpu/functions/place_writer.h"
