@@ -73,7 +73,7 @@ SimilarChoices::SimilarChoices(const cost::PriceDatabase& prices, const std::str
 }
 
 bool SimilarChoices::read(std::string_view text, Product& product) {
-  if (!text.starts_with("convolution ") && !text.starts_with("matmul ")) return false;
+  if (!text.starts_with("convolution ")) return false;
   const std::size_t head = text.find(": "), arrow = text.find(" -> ");
   if (head == std::string_view::npos || arrow == std::string_view::npos || arrow < head) return false;
   const std::size_t steps = text.find(": ", arrow);
@@ -83,12 +83,10 @@ bool SimilarChoices::read(std::string_view text, Product& product) {
   if (factors.size() < 2 || results.empty()) return false;
   product.family = text.substr(0, head);
   for (const Operand& factor : factors) product.family.append(" ").append(factor.element);
-  if (text.starts_with("convolution ")) {
-    product.family += factors[0].layout.empty() ? " channels first" : " channels last";
-    const std::size_t begin = text.find("conv[", steps), end = text.find("](", begin);
-    if (begin == std::string_view::npos || end == std::string_view::npos) return false;
-    product.attributes = text.substr(begin, end - begin);
-  }
+  product.family += factors[0].layout.empty() ? " channels first" : " channels last";
+  const std::size_t begin = text.find("conv[", steps), end = text.find("](", begin);
+  if (begin == std::string_view::npos || end == std::string_view::npos) return false;
+  product.attributes = text.substr(begin, end - begin);
   product.volumes = {factors[0].volume(), factors[1].volume(), results[0].volume()};
   product.factor = factors[1].extents;
   return true;

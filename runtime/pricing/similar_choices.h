@@ -1,5 +1,6 @@
-// Variants for calls that were not measured, from measured calls that resemble them: a product with more rows usually
-// wants the tiles of one with fewer.
+// Variants for convolutions that were not measured, from measured ones that resemble them: with another batch, tiles of
+// the same size are usually good. Not for matmuls: with two to five times the rows, the tiles of BERT's products took a
+// quarter longer than the libraries' first suggestions.
 #pragma once
 
 #include <span>
@@ -13,17 +14,17 @@ namespace taso::pricing {
 
 class SimilarChoices {
  public:
-  /// Keeps the products of a machine for which a kernel of our own was the fastest.
+  /// Keeps the convolutions of a machine for which a kernel of our own was the fastest.
   SimilarChoices(const cost::PriceDatabase& prices, const std::string& machine);
-  /// The choice of the most similar product whose lowering is among `lowerings`; empty if there is none, or if the text
-  /// is not that of a product.
+  /// The choice of the most similar one whose lowering is among `lowerings`; empty if there is none, or if the text is
+  /// not that of a convolution.
   std::string find(std::string_view call, std::span<const std::string> lowerings) const;
 
  private:
-  /// What the time of a product depends on.
+  /// What the time of a convolution depends on.
   struct Product {
-    std::string family;           ///< kind, precision, types of the factors, and whether channels come last
-    std::string attributes;       ///< of the convolution: strides, groups; empty for a matmul
+    std::string family;           ///< precision, types of the factors, and whether channels come last
+    std::string attributes;       ///< strides, groups, …
     std::vector<double> volumes;  ///< logarithms, of both factors and of the first result
     std::vector<double> factor;   ///< logarithms of the extents of the second factor
   };

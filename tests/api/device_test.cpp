@@ -127,7 +127,8 @@ TEST_CASE("a session runs on memory and a stream of these functions", "[gpu]") {
   if (!has_device()) return;
   Session host(example("small_convnet.onnx"), {{"device", "cpu"}});
   Session session(example("small_convnet.onnx"), {{"device", "cuda"}});
-  std::vector<std::int64_t> sizes(host.inputs()[0].shape, host.inputs()[0].shape + host.inputs()[0].rank);
+  const taso_value declared = host.inputs()[0];
+  std::vector<std::int64_t> sizes(declared.shape, declared.shape + declared.rank);
   std::size_t count = 1;
   for (std::int64_t& size : sizes) count *= static_cast<std::size_t>(size = size < 0 ? 1 : size);
   const std::vector<float> picture = random_floats(count, 1);

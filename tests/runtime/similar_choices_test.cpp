@@ -18,7 +18,7 @@ std::string convolution(int batch, int filters, const std::string& stride = "1")
 
 }  // namespace
 
-TEST_CASE("the choice of the most similar product is found") {
+TEST_CASE("the choice of the most similar convolution is found") {
   cost::PriceDatabase prices;
   prices.set(machine, convolution(1, 64), {1000, 0, true, "tensor small: own"});
   prices.set(machine, convolution(16, 64), {1000, 0, true, "tensor large: own"});
@@ -46,7 +46,7 @@ TEST_CASE("the choice of the most similar product is found") {
   }
 }
 
-TEST_CASE("shipped prices have a similar product for other batches") {
+TEST_CASE("shipped prices have a similar convolution for other batches") {
   const pricing::PriceStore store(std::nullopt, true, false);
   const pricing::SimilarChoices similar(store.all(), store.shipped_machine());
   std::vector<std::string> lowerings;
