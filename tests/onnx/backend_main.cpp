@@ -131,6 +131,7 @@ void check_session(const fs::path& path, const fs::path& data, const std::string
                       false,
                       arrays[i].type(),
                       arrays[i].extents(),
+                      false,
                       {}});
   }
   session.run(inputs, outputs, nullptr);
