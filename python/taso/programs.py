@@ -234,7 +234,8 @@ def verify(*files: str | os.PathLike, certificate: str | os.PathLike | None = No
     verify("my.rules")
     verify("model.onnx", "fast.onnx")
 
-    The certificate of a model is the file beside it (fast.onnx.cert), unless `certificate` names another. The result is true if all rules are proved, or the certificate holds; its text has counterexamples.
+    The certificate of a model is the file beside it (fast.onnx.cert), unless `certificate` names another. The result is
+    true if all rules are proved, or the certificate holds; its text has counterexamples.
     """
     names = [file_argument(file) for file in files]
     if certificate is None and any(name.endswith(".onnx") for name in names):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import operator
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -52,9 +53,14 @@ def is_weight(example: Any) -> bool:
     return isinstance(example, torch.nn.Parameter) or getattr(example, "_dynamo_static_input_type", None) is not None
 
 
-def version_of(tensor: torch.Tensor) -> int:
-    """A number that changes when the tensor is written to."""
-    return 0 if tensor.is_inference() else tensor._version
+#: A number that changes when a tensor is written to.
+version_of = operator.attrgetter("_version")
+
+
+def picker(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Picks what is at these places. Calls look at hundreds of weights, so that loops of Python would take longer than
+    a small network."""
+    return operator.itemgetter(*places) if len(places) > 1 else lambda whole: [whole[place] for place in places]
 
 
 class CompiledGraph:
@@ -65,8 +71,10 @@ class CompiledGraph:
         self.options = options
         self.weights = [place for place, one in enumerate(examples) if is_weight(one)]
         self.rest = [place for place in range(len(examples)) if place not in set(self.weights)]
+        self.pick_weights = picker(self.weights)
         self.sessions: dict[Any, tuple[Session, list[int]]] = {}
-        self.fixed: list[torch.Tensor] = []
+        self.fixed: Sequence[torch.Tensor] = ()
+        self.versioned: list[torch.Tensor] = []  # those of them that have a version
         self.versions: list[int] = []
         self.trouble: str | None = None
         self.guard = threading.Lock()
@@ -98,12 +106,14 @@ class CompiledGraph:
         """The session for arguments of these shapes, and the places of its inputs among them."""
         key = tuple((tuple(one.shape), one.dtype, one.device) if isinstance(one, torch.Tensor) else one
                     for one in map(arguments.__getitem__, self.rest))
-        weights = [arguments[place] for place in self.weights]
+        weights = self.pick_weights(arguments)
         with self.guard:
-            versions = list(map(version_of, weights))
-            if versions != self.versions or any(one is not kept for one, kept in zip(weights, self.fixed)):
+            is_same = len(self.fixed) == len(weights) and all(map(operator.is_, weights, self.fixed))
+            if not is_same or list(map(version_of, self.versioned)) != self.versions:
                 self.sessions.clear()
-                self.fixed, self.versions = weights, versions
+                self.fixed = weights
+                self.versioned = [one for one in weights if not one.is_inference()]
+                self.versions = list(map(version_of, self.versioned))
             if key not in self.sessions:
                 while len(self.sessions) >= MOST_SESSIONS:
                     self.sessions.pop(next(iter(self.sessions)))

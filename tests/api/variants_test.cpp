@@ -34,7 +34,8 @@ TEST_CASE("with numbers in place of unknown sizes, what a model computes of them
   Array x(ElementType::float32, {4});
   for (int i = 0; i < 4; ++i) reinterpret_cast<float*>(x.mutable_data())[i] = 0.5F;
   const std::vector<Array> results = runtime::interpret(*graph, std::span(&x, 1), {1});
-  for (int i = 0; i < 4; ++i) CHECK(reinterpret_cast<const float*>(results[0].data())[i] == 0.5F + static_cast<float>(i));
+  for (int i = 0; i < 4; ++i)
+    CHECK(reinterpret_cast<const float*>(results[0].data())[i] == 0.5F + static_cast<float>(i));
 
   SECTION("and the model itself is as it was") {
     CHECK(model.proto().graph().input(0).type().tensor_type().shape().dim(0).dim_param() == "n");

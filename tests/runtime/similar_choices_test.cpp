@@ -37,7 +37,8 @@ TEST_CASE("the choice of the most similar convolution is found") {
   }
   SECTION("nothing for other types, kinds and machines, and for no text of a call") {
     CHECK(similar.find("matmul tf32: float32[4,4] *float32[4,4] -> float32[4,4]: matmul(0,1)", lowerings).empty());
-    CHECK(similar.find("convolution tf32: float16[1,64] *float16[64,64] -> float16[1]: conv[](0,1)", lowerings).empty());
+    CHECK(
+        similar.find("convolution tf32: float16[1,64] *float16[64,64] -> float16[1]: conv[](0,1)", lowerings).empty());
     CHECK(similar.find("rows fp32: float32[4,4] -> float32[4,4]: softmax(0)", std::vector<std::string>{"own"}).empty());
     for (const char* text : {"", "matmul ", "matmul tf32: ", "matmul tf32: [ -> ]: ", "convolution tf32: a[1] b[x] -> ",
                              "convolution tf32: a[1] b[1] -> c[1]: conv["})

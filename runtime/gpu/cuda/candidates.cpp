@@ -20,7 +20,9 @@ double now_in_seconds() {
 
 Candidates::Candidates(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments) {
   constexpr int with_clusters = 90;  // needed by our own kernels for products
-  const auto is_one_of_ours = [](const Lowering& lowering) { return is_own(lowering) && lowering.launches.size() == 1; };
+  const auto is_one_of_ours = [](const Lowering& lowering) {
+    return is_own(lowering) && lowering.launches.size() == 1;
+  };
   has_own_ = libraries.capability() >= with_clusters && std::any_of(lowerings.begin(), lowerings.end(), is_one_of_ours);
   for (Lowering& lowering : lowerings) {
     // Lowerings with several launches are only for calls that no single kernel can do.
