@@ -68,7 +68,7 @@ struct ConvStyle {
 /// An attribute of a node.
 struct Attribute {
   std::string_view name;
-  std::variant<std::int64_t, double, std::vector<std::int64_t>> value;
+  std::variant<std::int64_t, double, std::vector<std::int64_t>, std::string> value;
 };
 
 struct BuilderOptions {
@@ -86,6 +86,11 @@ class Builder {
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
   ~Builder();
+
+  /// Writes as PyTorch's exporter does today, for the given opset or a newer one: constants are initializers, each
+  /// written once, and not nodes. Must precede all layers; without it the network has opset 17.
+  void write_as_exported(std::int64_t opset);
+  std::int64_t opset() const;
 
   /// Prefixes the names of layers and parameters with `name` for the lifetime of the result.
   class Scope;
@@ -106,6 +111,13 @@ class Builder {
   /// The rows of a table that `indices` select.
   Value embedding(const Value& indices, std::string_view name, std::int64_t rows, std::int64_t width);
   Value parameter(std::string_view name, const std::vector<std::int64_t>& shape, const Spread& spread);
+
+  // For operators that no other function writes. `shape` and `power` are those of the result.
+  Value apply(std::string_view type, const std::vector<Value>& operands, const std::vector<std::int64_t>& shape,
+              const Power& power, const std::vector<Attribute>& attributes = {});
+  std::vector<Value> apply_for_several(std::string_view type, const std::vector<Value>& operands,
+                                       const std::vector<std::vector<std::int64_t>>& shapes, const Power& power,
+                                       const std::vector<Attribute>& attributes = {});
 
   // Activations.
   Value relu(const Value& x);
@@ -143,7 +155,12 @@ class Builder {
   Value shifted(const Value& x);
   /// Repeats x, whose first dimension is 1, for the batch of `like`.
   Value for_each_of_batch(const Value& x, const Value& like);
+  /// Elements `from` to `to` along an axis.
+  Value slice(const Value& x, std::size_t axis, std::int64_t from, std::int64_t to);
+  /// To a shape whose first dimension is the batch, or a multiple of it (`merged`).
+  Value reshape_wholly(const Value& x, const std::vector<std::int64_t>& rest, std::int64_t merged = 1);
   Value integers(const std::vector<std::int64_t>& numbers, const std::vector<std::int64_t>& shape);
+  Value reals(const std::vector<double>& numbers, const std::vector<std::int64_t>& shape);
 
   /// The number of parameters that training would set, without statistics of batch norms.
   std::uint64_t parameters() const { return parameters_; }
@@ -171,6 +188,8 @@ class Builder {
   std::unique_ptr<proto::ModelProto> model_;
   std::string prefix_;
   std::map<std::string, std::size_t, std::less<>> names_;  // how many nodes asked for a name
+  bool as_exported_ = false;
+  std::map<std::string, std::string> constants_;  // by their bytes; only if as_exported_
   std::uint64_t parameters_ = 0;
 };
 

@@ -95,6 +95,23 @@ Value Builder::shifted(const Value& x) {
   return node("Slice", "", {padded.name, starts, ends, axes}, x.shape, x.power);
 }
 
+Value Builder::slice(const Value& x, std::size_t axis, std::int64_t from, std::int64_t to) {
+  std::vector<std::int64_t> shape = x.shape;
+  // Exporters write the largest number for "to the end".
+  const bool until_end = to == shape[axis];
+  shape[axis] = to - from;
+  const std::string start = numbers({from}), end = numbers({until_end ? std::numeric_limits<std::int64_t>::max() : to});
+  const std::string along = numbers({static_cast<std::int64_t>(axis)}), step = numbers({1});
+  return node("Slice", "", {x.name, start, end, along, step}, shape, x.power);
+}
+
+Value Builder::reshape_wholly(const Value& x, const std::vector<std::int64_t>& rest, std::int64_t merged) {
+  std::vector<std::int64_t> shape{batch_ == open_batch ? -1 : batch_ * merged};
+  shape.insert(shape.end(), rest.begin(), rest.end());
+  const std::string wanted = numbers(shape);
+  return node("Reshape", "", {x.name, wanted}, shape, x.power, {{"allowzero", std::int64_t{batch_ != open_batch}}});
+}
+
 Value Builder::for_each_of_batch(const Value& x, const Value& like) {
   check(x.shape[0] == 1, "the repeated value has a batch of 1");
   std::vector<std::int64_t> shape = x.shape;

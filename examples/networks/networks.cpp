@@ -13,7 +13,7 @@
 namespace taso::examples {
 namespace {
 
-constexpr std::array<Network, 17> networks{{
+constexpr std::array<Network, 20> networks{{
     {"resnet18", "blocks per stage: 2, 2, 2, 2", build_resnet18, 224, 32},
     {"resnet50", "bottlenecks per stage: 3, 4, 6, 3", build_resnet50, 224, 32},
     {"resnext50", "bottlenecks per stage: 3, 4, 6, 3", build_resnext50, 224, 32},
@@ -31,10 +31,14 @@ constexpr std::array<Network, 17> networks{{
     {"bert_large", "layers: 24", build_bert_large, 0, 0, 1, 128, 512},
     {"vit_b_16", "layers: 12", build_vit, 224, 16, 16},
     {"ssd300_resnet50", "bottlenecks per stage: 3, 4, 6", build_ssd300, 300, 257},
+    {"unet_block", "blocks: 2", build_unet_block, 32, 4, 1, 0, 0, exported_opset},
+    {"llama_small", "layers: 8", build_llama_small, 0, 0, 1, 128, 65535, exported_opset},
+    {"llama_1b", "layers: 16", build_llama_1b, 0, 0, 1, 512, 65535, exported_opset},
 }};
 
 constexpr std::int64_t largest_image = 4096;
 constexpr std::int64_t most_blocks = 1024;
+constexpr std::int64_t newest_opset = 23;
 
 void settle_image(const Network& network, Variant& variant) {
   if (network.image_size == 0 && variant.image_size != 0)
@@ -57,6 +61,15 @@ void settle_sequence(const Network& network, Variant& variant) {
   if (variant.sequence > network.longest_sequence)
     throw InputError(
         fmt::format("{} reads up to {} tokens, not {}", network.name, network.longest_sequence, variant.sequence));
+}
+
+void settle_opset(const Network& network, Variant& variant) {
+  if (network.opset < exported_opset && variant.opset != 0)
+    throw InputError(fmt::format("{} has opset {} only", network.name, network.opset));
+  if (variant.opset == 0) variant.opset = network.opset;
+  if (variant.opset < network.opset || variant.opset > newest_opset)
+    throw InputError(fmt::format("{} can have an opset of {} to {}, not {}", network.name, network.opset, newest_opset,
+                                 variant.opset));
 }
 
 }  // namespace
@@ -82,8 +95,10 @@ const Network& network_named(std::string_view name) {
 void build(Builder& net, const Network& network, Variant variant) {
   settle_image(network, variant);
   settle_sequence(network, variant);
+  settle_opset(network, variant);
   if (variant.blocks > most_blocks)
     throw InputError(fmt::format("{} blocks are too many; at most {} can be built", variant.blocks, most_blocks));
+  if (variant.opset >= exported_opset) net.write_as_exported(variant.opset);
   network.build(net, variant);
 }
 

@@ -1,0 +1,36 @@
+// Layers in the form in which PyTorch's exporter writes them today (torch.onnx.export, opset 20 and newer): most layers
+// are several nodes, and newer opsets have one node for some of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "examples/networks/builder.h"
+
+namespace taso::examples {
+
+/// Sigmoid and Mul.
+Value silu(Builder& net, const Value& x);
+/// The node of opset 20.
+Value exact_gelu(Builder& net, const Value& x);
+
+/// An InstanceNormalization without parameters of its own, between two reshapes, then scale and offset; from opset 21
+/// on one node.
+Value group_norm(Builder& net, const Value& x, std::string_view name, std::int64_t groups, double epsilon);
+/// The mean of the squares, its root, and two products; from opset 23 on one node.
+Value rms_norm(Builder& net, const Value& x, std::string_view name, double epsilon);
+
+/// From [batch, tokens, width] to [batch, heads, tokens, head width].
+Value split_heads(Builder& net, const Value& x, std::int64_t head_width);
+/// And back.
+Value join_heads(Builder& net, const Value& x);
+/// Each of the heads as often as `queries` heads need it.
+Value repeated_heads(Builder& net, const Value& x, std::int64_t queries);
+
+/// scaled_dot_product_attention: of [batch, heads, tokens, head width] each. `mask` is added to the scores, or chooses
+/// them if it is boolean; rows without any score become zeros then.
+Value attention(Builder& net, const Value& query, const Value& key, const Value& value,
+                const std::optional<Value>& mask = {});
+
+}  // namespace taso::examples

@@ -1,0 +1,32 @@
+"""Sessions on the host run the example networks that are written as PyTorch's exporter writes them, and give the results
+of ONNX Runtime."""
+
+import pathlib
+import subprocess
+import sys
+
+import onnx
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "onnx"))
+import runtime_comparison  # noqa: E402
+
+SMALL = {
+    "unet_block": ("--image-size", 8),
+    "llama_small": ("--sequence", 8),
+}
+
+
+@pytest.mark.parametrize("opset", [20, 23])
+@pytest.mark.parametrize("name", SMALL)
+def test_a_session_gives_the_results_of_onnx_runtime(taso, taso_networks, tmp_path, name, opset):
+    path = tmp_path / "model.onnx"
+    subprocess.run([taso_networks, name, "-o", path, "-q", "--blocks", "1", "--opset", str(opset),
+                    *map(str, SMALL[name])], check=True)
+    reference = runtime_comparison.open_session(path)
+    inputs = runtime_comparison.random_inputs(reference, 6)
+    expected = dict(zip([output.name for output in onnx.load(path).graph.output], reference.run(None, inputs)))
+    actual = taso.Session(path, device="cpu", log=False).run(inputs)
+    assert list(actual) == list(expected)
+    for output in expected:
+        assert runtime_comparison.same(expected[output], actual[output]), output
