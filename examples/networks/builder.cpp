@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -223,6 +224,38 @@ Value Builder::reals(const std::vector<double>& numbers, const std::vector<std::
   return {constant(std::move(tensor)), shape, {}};
 }
 
+Value Builder::flags(const std::vector<bool>& flags, const std::vector<std::int64_t>& shape) {
+  proto::TensorProto tensor;
+  tensor.set_data_type(proto::TensorProto::BOOL);
+  for (const std::int64_t extent : shape) tensor.add_dims(extent);
+  for (const bool flag : flags) tensor.mutable_raw_data()->push_back(flag ? 1 : 0);
+  return {constant(std::move(tensor)), shape, {}};
+}
+
+double Builder::lowest() const {
+  switch (options_.type) {
+    case ElementType::float16: return -65504;
+    case ElementType::bfloat16: return -0x1.fep127;
+    case ElementType::float64: return std::numeric_limits<double>::lowest();
+    default: return std::numeric_limits<float>::lowest();
+  }
+}
+
+Value Builder::zeros(const std::vector<std::int64_t>& shape) {
+  proto::TensorProto tensor;
+  tensor.set_data_type(onnx::onnx_data_type(options_.type));
+  tensor.add_dims(1);
+  tensor.set_raw_data(seeded_bytes(options_.type, 1, {0, 0}, 0, ""));
+  const std::string wanted = numbers(shape);
+  proto::NodeProto& made = add_node("ConstantOfShape", "", {wanted}, {});
+  proto::AttributeProto& attribute = *made.add_attribute();
+  attribute.set_name("value");
+  attribute.set_type(proto::AttributeProto::TENSOR);
+  *attribute.mutable_t() = std::move(tensor);
+  made.add_output(made.name() + "_output");
+  return {made.output(0), shape, {0, 0}};
+}
+
 std::string Builder::weights(std::string_view name, const std::vector<std::int64_t>& shape, const Spread& spread) {
   proto::TensorProto& tensor = *model_->mutable_graph()->add_initializer();
   tensor.set_name(path(name));
@@ -235,6 +268,16 @@ std::string Builder::weights(std::string_view name, const std::vector<std::int64
   if (options_.with_weights)
     *tensor.mutable_raw_data() = seeded_bytes(options_.type, count, spread, options_.seed, tensor.name());
   return tensor.name();
+}
+
+Value Builder::fixed_parameter(std::string_view name, const std::vector<double>& numbers,
+                               const std::vector<std::int64_t>& shape) {
+  const std::string made = weights(name, shape, {0, 0});
+  proto::TensorProto& tensor = *model_->mutable_graph()->mutable_initializer()->rbegin();
+  tensor.clear_raw_data();
+  for (const double number : numbers) *tensor.mutable_raw_data() += seeded_bytes(options_.type, 1, {number, 0}, 0, "");
+  parameters_ += numbers.size();
+  return {made, shape, {}};
 }
 
 Value Builder::parameter(std::string_view name, const std::vector<std::int64_t>& shape, const Spread& spread) {

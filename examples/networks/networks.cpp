@@ -13,7 +13,7 @@
 namespace taso::examples {
 namespace {
 
-constexpr std::array<Network, 20> networks{{
+constexpr std::array<Network, 27> networks{{
     {"resnet18", "blocks per stage: 2, 2, 2, 2", build_resnet18, 224, 32},
     {"resnet50", "bottlenecks per stage: 3, 4, 6, 3", build_resnet50, 224, 32},
     {"resnext50", "bottlenecks per stage: 3, 4, 6, 3", build_resnext50, 224, 32},
@@ -34,6 +34,14 @@ constexpr std::array<Network, 20> networks{{
     {"unet_block", "blocks: 2", build_unet_block, 32, 4, 1, 0, 0, exported_opset},
     {"llama_small", "layers: 8", build_llama_small, 0, 0, 1, 128, 65535, exported_opset},
     {"llama_1b", "layers: 16", build_llama_1b, 0, 0, 1, 512, 65535, exported_opset},
+    {"efficientnet_b0", "inverted residuals per stage: 1, 2, 2, 3, 3, 4, 1", build_efficientnet_b0, 224, 32, 1, 0, 0,
+     exported_opset},
+    {"convnext_tiny", "blocks per stage: 3, 3, 9, 3", build_convnext_tiny, 224, 32, 32, 0, 0, exported_opset},
+    {"swin_tiny", "pairs of blocks per stage: 1, 1, 3, 1", build_swin_tiny, 224, 32, 4, 0, 0, exported_opset},
+    {"distilbert", "layers: 6", build_distilbert, 0, 0, 1, 128, 512, exported_opset},
+    {"whisper_tiny", "layers: 4", build_whisper_tiny, 0, 0, 1, 3000, 3000, exported_opset},
+    {"gpt2", "layers: 12", build_gpt2, 0, 0, 1, 128, 1023, exported_opset},
+    {"yolov8n", "bottlenecks per stage: 1, 2, 2, 1, 1, 1, 1, 1", build_yolov8n, 640, 32, 32, 0, 0, exported_opset},
 }};
 
 constexpr std::int64_t largest_image = 4096;

@@ -43,6 +43,13 @@ void build_ssd300(Builder& net, const Variant& variant);
 void build_unet_block(Builder& net, const Variant& variant);
 void build_llama_small(Builder& net, const Variant& variant);
 void build_llama_1b(Builder& net, const Variant& variant);
+void build_efficientnet_b0(Builder& net, const Variant& variant);
+void build_convnext_tiny(Builder& net, const Variant& variant);
+void build_swin_tiny(Builder& net, const Variant& variant);
+void build_distilbert(Builder& net, const Variant& variant);
+void build_whisper_tiny(Builder& net, const Variant& variant);
+void build_gpt2(Builder& net, const Variant& variant);
+void build_yolov8n(Builder& net, const Variant& variant);
 
 /// What torch.onnx.export writes by default.
 inline constexpr std::int64_t exported_opset = 20;

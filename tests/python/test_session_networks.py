@@ -14,6 +14,13 @@ import runtime_comparison  # noqa: E402
 SMALL = {
     "unet_block": ("--image-size", 8),
     "llama_small": ("--sequence", 8),
+    "efficientnet_b0": ("--image-size", 32),
+    "convnext_tiny": ("--image-size", 32),
+    "swin_tiny": ("--image-size", 48),
+    "distilbert": ("--sequence", 8),
+    "whisper_tiny": ("--sequence", 20),
+    "gpt2": ("--sequence", 8),
+    "yolov8n": ("--image-size", 64),
 }
 
 

@@ -3,16 +3,25 @@
 #include <cmath>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace taso::examples {
 
 Value silu(Builder& net, const Value& x) {
   const Value gate = net.sigmoid(x);
-  // The mean square of a normally distributed value's SiLU is 0.36.
-  return net.apply("Mul", {x, gate}, x.shape, {0, 0.36 * x.power.total()});
+  // The mean square of a normally distributed value's SiLU is 0.36; a little more keeps deep networks from growing.
+  return net.apply("Mul", {x, gate}, x.shape, {0, 0.365 * x.power.total()});
 }
 
 Value exact_gelu(Builder& net, const Value& x) {
   return net.apply("Gelu", {x}, x.shape, {0, 0.43 * x.power.total()}, {{"approximate", std::string("none")}});
+}
+
+Value pooled(Builder& net, const Value& x) {
+  // Neighbours are not independent.
+  const Power power{x.power.centred * 0.5, x.power.positive * 0.5};
+  return net.apply("ReduceMean", {x, net.integers({-1, -2}, {2})}, {x.shape[0], x.shape[1], 1, 1}, power,
+                   {{"keepdims", std::int64_t{1}}, {"noop_with_empty_axes", std::int64_t{0}}});
 }
 
 Value group_norm(Builder& net, const Value& x, std::string_view name, std::int64_t groups, double epsilon) {
@@ -75,20 +84,23 @@ Value repeated_heads(Builder& net, const Value& x, std::int64_t queries) {
 }
 
 Value attention(Builder& net, const Value& query, const Value& key, const Value& value,
-                const std::optional<Value>& mask) {
+                const std::optional<Value>& mask, bool is_scaled) {
   const std::int64_t heads = key.shape[1], tokens = key.shape[2], width = key.shape[3];
   if (net.opset() >= 23) {
     std::vector<Value> operands{query, key, value};
     if (mask) operands.push_back(*mask);
-    return net.apply("Attention", operands, query.shape, value.power,
-                     {{"is_causal", std::int64_t{0}}, {"scale", 1 / std::sqrt(static_cast<double>(width))}});
+    return net.apply(
+        "Attention", operands, query.shape, value.power,
+        {{"is_causal", std::int64_t{0}}, {"scale", is_scaled ? 1 : 1 / std::sqrt(static_cast<double>(width))}});
   }
   // The exporter moves the last two axes of any number of them.
   const Value flat = net.reshape_wholly(key, {tokens, width}, heads);
   const Value turned = net.reshape_wholly(net.transpose(flat, {0, 2, 1}), {heads, width, tokens});
   // Half of the scale on each side.
   const double scale = std::pow(static_cast<double>(width), -0.25);
-  Value scores = net.matmul(net.arithmetic("Mul", query, scale), net.arithmetic("Mul", turned, scale));
+  const auto scaled = [&](const Value& x) { return is_scaled ? x : net.arithmetic("Mul", x, scale); };
+  const Value left = scaled(query);
+  Value scores = net.matmul(left, scaled(turned));
   if (mask) scores = net.add(scores, *mask);
   Value shares = net.softmax(scores);
   if (mask) {
@@ -98,6 +110,32 @@ Value attention(Builder& net, const Value& query, const Value& key, const Value&
   Value context = net.matmul(shares, value);
   context.power = value.power;  // an average of values
   return context;
+}
+
+std::vector<Memory> past_inputs(Builder& net, std::int64_t layers, const std::vector<std::int64_t>& rest) {
+  std::vector<Memory> memories;
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    const Value key = net.input(fmt::format("past_key_values.{}.key", layer), rest);
+    memories.push_back({key, net.input(fmt::format("past_key_values.{}.value", layer), rest)});
+  }
+  return memories;
+}
+
+Value grown(Builder& net, const Value& past, const Value& x) {
+  std::vector<std::int64_t> shape = past.shape;
+  shape[2] += x.shape[2];
+  return net.apply("Concat", {past, x}, shape, {1, 0}, {{"axis", std::int64_t{-2}}});
+}
+
+void present_outputs(Builder& net, const std::vector<Memory>& memories) {
+  for (std::size_t layer = 0; layer < memories.size(); ++layer) {
+    net.output(memories[layer].key, fmt::format("present.{}.key", layer));
+    net.output(memories[layer].value, fmt::format("present.{}.value", layer));
+  }
+}
+
+Value open_mask(Builder& net, std::int64_t past) {
+  return net.reals(std::vector<double>(static_cast<std::size_t>(past + 1), 0), {1, 1, 1, past + 1});
 }
 
 }  // namespace taso::examples

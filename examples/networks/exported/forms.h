@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "examples/networks/builder.h"
 
@@ -14,6 +15,9 @@ namespace taso::examples {
 Value silu(Builder& net, const Value& x);
 /// The node of opset 20.
 Value exact_gelu(Builder& net, const Value& x);
+
+/// The mean over height and width, which stay as 1.
+Value pooled(Builder& net, const Value& x);
 
 /// An InstanceNormalization without parameters of its own, between two reshapes, then scale and offset; from opset 21
 /// on one node.
@@ -28,9 +32,24 @@ Value join_heads(Builder& net, const Value& x);
 /// Each of the heads as often as `queries` heads need it.
 Value repeated_heads(Builder& net, const Value& x, std::int64_t queries);
 
-/// scaled_dot_product_attention: of [batch, heads, tokens, head width] each. `mask` is added to the scores, or chooses
-/// them if it is boolean; rows without any score become zeros then.
+/// scaled_dot_product_attention: of [batch, heads, tokens, head width] each. `mask` is added to the scores; rows that
+/// are masked wholly become zeros. The scale is one over the root of the head width, unless the queries are scaled
+/// already.
 Value attention(Builder& net, const Value& query, const Value& key, const Value& value,
-                const std::optional<Value>& mask = {});
+                const std::optional<Value>& mask = {}, bool is_scaled = false);
+
+/// Keys and values of the tokens of a text so far.
+struct Memory {
+  Value key, value;
+};
+
+/// Inputs, named as Hugging Face's, for each layer: [batch, heads, tokens, head width].
+std::vector<Memory> past_inputs(Builder& net, std::int64_t layers, const std::vector<std::int64_t>& rest);
+/// With the new tokens behind the others.
+Value grown(Builder& net, const Value& past, const Value& x);
+/// Outputs of the same form as the inputs.
+void present_outputs(Builder& net, const std::vector<Memory>& memories);
+/// What the newest token adds to its scores, after `past` others: zeros, because it sees them all.
+Value open_mask(Builder& net, std::int64_t past);
 
 }  // namespace taso::examples

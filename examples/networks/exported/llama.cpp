@@ -50,17 +50,6 @@ Value rotated(Builder& net, const Value& x, const Rotation& rotation) {
   return net.add(straight, net.multiply(swapped, rotation.sine));
 }
 
-/// Keys and values of all tokens so far.
-struct Memory {
-  Value key, value;
-};
-
-Value grown(Builder& net, const Value& past, const Value& x) {
-  std::vector<std::int64_t> shape = past.shape;
-  shape[2] += x.shape[2];
-  return net.apply("Concat", {past, x}, shape, {1, 0}, {{"axis", std::int64_t{-2}}});
-}
-
 Value self_attention(Builder& net, const Value& x, const Layout& layout, const Rotation& rotation, const Value& mask,
                      Memory& memory) {
   const auto scope = net.scope("self_attn");
@@ -87,16 +76,9 @@ void build_llama(Builder& net, const Variant& variant, const Layout& layout) {
   const std::int64_t layers = variant.blocks > 0 ? variant.blocks : layout.layers, past = variant.sequence;
   Value x = net.input("inputs_embeds", {tokens, layout.width});
   const Value positions = net.integer_input("position_ids", {tokens});
-  std::vector<Memory> memories;
-  for (std::int64_t layer = 0; layer < layers; ++layer) {
-    const std::vector<std::int64_t> shape{layout.key_heads, past, head_width};
-    const Value key = net.input(fmt::format("past_key_values.{}.key", layer), shape);
-    memories.push_back({key, net.input(fmt::format("past_key_values.{}.value", layer), shape)});
-  }
+  std::vector<Memory> memories = past_inputs(net, layers, {layout.key_heads, past, head_width});
   const Rotation turn = rotation(net, positions, layout.base);
-  // The newest token sees all others, so the exported causal mask has nothing but zeros.
-  const auto all = static_cast<std::size_t>(past + tokens);
-  const Value mask = net.reals(std::vector<double>(all, 0), {1, 1, tokens, past + tokens});
+  const Value mask = open_mask(net, past);
   for (std::size_t layer = 0; layer < memories.size(); ++layer) {
     const auto scope = net.scope(fmt::format("layers.{}", layer));
     const Value normal = rms_norm(net, x, "input_layernorm", epsilon);
@@ -104,10 +86,7 @@ void build_llama(Builder& net, const Variant& variant, const Layout& layout) {
     x = net.add(x, feed_forward(net, rms_norm(net, x, "post_attention_layernorm", epsilon), layout));
   }
   net.output(rms_norm(net, x, "norm", epsilon), "last_hidden_state");
-  for (std::size_t layer = 0; layer < memories.size(); ++layer) {
-    net.output(memories[layer].key, fmt::format("present.{}.key", layer));
-    net.output(memories[layer].value, fmt::format("present.{}.value", layer));
-  }
+  present_outputs(net, memories);
 }
 
 }  // namespace
