@@ -94,6 +94,7 @@ class Builder {
   /// written once, and not nodes. Must precede all layers; without it the network has opset 17.
   void write_as_exported(std::int64_t opset);
   std::int64_t opset() const;
+  ElementType type() const { return options_.type; }
 
   /// Prefixes the names of layers and parameters with `name` for the lifetime of the result.
   class Scope;

@@ -13,7 +13,7 @@
 namespace taso::examples {
 namespace {
 
-constexpr std::array<Network, 27> networks{{
+constexpr std::array<Network, 29> networks{{
     {"resnet18", "blocks per stage: 2, 2, 2, 2", build_resnet18, 224, 32},
     {"resnet50", "bottlenecks per stage: 3, 4, 6, 3", build_resnet50, 224, 32},
     {"resnext50", "bottlenecks per stage: 3, 4, 6, 3", build_resnext50, 224, 32},
@@ -42,6 +42,8 @@ constexpr std::array<Network, 27> networks{{
     {"whisper_tiny", "layers: 4", build_whisper_tiny, 0, 0, 1, 3000, 3000, exported_opset},
     {"gpt2", "layers: 12", build_gpt2, 0, 0, 1, 128, 1023, exported_opset},
     {"yolov8n", "bottlenecks per stage: 1, 2, 2, 1, 1, 1, 1, 1", build_yolov8n, 640, 32, 32, 0, 0, exported_opset},
+    {"diffusion_unet", "blocks per level: 2, and 3 upwards", build_diffusion_unet, 64, 8, 8, 0, 0, exported_opset, 320},
+    {"moe_block", "blocks: 1", build_moe_block, 0, 0, 1, 1, 1024, exported_opset},
 }};
 
 constexpr std::int64_t largest_image = 4096;
@@ -69,6 +71,17 @@ void settle_sequence(const Network& network, Variant& variant) {
   if (variant.sequence > network.longest_sequence)
     throw InputError(
         fmt::format("{} reads up to {} tokens, not {}", network.name, network.longest_sequence, variant.sequence));
+}
+
+void settle_width(const Network& network, Variant& variant) {
+  constexpr std::int64_t step = 32, largest = 4096;
+  if (network.width == 0 && variant.width != 0)
+    throw InputError(fmt::format("the width of {} cannot be chosen", network.name));
+  if (network.width == 0) return;
+  if (variant.width == 0) variant.width = network.width;
+  if (variant.width % step != 0 || variant.width > largest)
+    throw InputError(fmt::format("the width of {} must be a multiple of {} up to {}, not {}", network.name, step,
+                                 largest, variant.width));
 }
 
 void settle_opset(const Network& network, Variant& variant) {
@@ -103,6 +116,7 @@ const Network& network_named(std::string_view name) {
 void build(Builder& net, const Network& network, Variant variant) {
   settle_image(network, variant);
   settle_sequence(network, variant);
+  settle_width(network, variant);
   settle_opset(network, variant);
   if (variant.blocks > most_blocks)
     throw InputError(fmt::format("{} blocks are too many; at most {} can be built", variant.blocks, most_blocks));

@@ -16,6 +16,7 @@ struct Variant {
   std::int64_t sequence = 0;    ///< the number of tokens, or of tokens before, for networks that take text
   std::int64_t blocks = 0;      ///< how many times the block is repeated at each place; 0: as in the paper
   std::int64_t opset = 0;       ///< 0: the network's own
+  std::int64_t width = 0;       ///< channels of the first level, for networks whose width can be chosen
 };
 
 /// The number of blocks per stage, unless the variant asks for another number.
@@ -50,6 +51,8 @@ void build_distilbert(Builder& net, const Variant& variant);
 void build_whisper_tiny(Builder& net, const Variant& variant);
 void build_gpt2(Builder& net, const Variant& variant);
 void build_yolov8n(Builder& net, const Variant& variant);
+void build_diffusion_unet(Builder& net, const Variant& variant);
+void build_moe_block(Builder& net, const Variant& variant);
 
 /// What torch.onnx.export writes by default.
 inline constexpr std::int64_t exported_opset = 20;
@@ -64,6 +67,7 @@ struct Network {
   std::int64_t sequence = 0;    ///< 0: it takes no sequence, or one of fixed length
   std::int64_t longest_sequence = 0;
   std::int64_t opset = 17;  ///< from exported_opset on as PyTorch's exporter writes it
+  std::int64_t width = 0;   ///< 0: it cannot be chosen
 };
 
 std::span<const Network> all_networks();

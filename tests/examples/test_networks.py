@@ -57,6 +57,12 @@ def llama_small_parameters():
     return 8 * (4 * width * width + 3 * width * inner + 2 * width) + width
 
 
+def moe_parameters():
+    """The norm, the gate, and 32 experts with three matrices each."""
+    width, inner, experts = 1024, 512, 32
+    return experts * 3 * width * inner + experts * width + width
+
+
 # torchvision publishes parameters and operations of its models, Hugging Face and timm the parameters of theirs, and the
 # NASNet paper its operations.
 TINY = ("--image-size", 32)
@@ -90,6 +96,8 @@ NETWORKS = {
     "gpt2": Expected(124_439_808, None, ("--sequence", 8), opset=20),
     # Ultralytics counts additions too: 8.7 billion operations.
     "yolov8n": Expected(3_157_200, 8.7 / 2, ("--image-size", 64), opset=20, largest=100),
+    "diffusion_unet": Expected(859_520_964, None, ("--image-size", 16, "--width", 32), opset=20),
+    "moe_block": Expected(moe_parameters(), None, ("--sequence", 3), opset=20),
 }
 EXPORTED = [name for name, expected in NETWORKS.items() if expected.opset >= 20]
 
@@ -219,9 +227,11 @@ def test_a_detector_has_all_its_boxes(networks, tmp_path):
 def test_every_element_type_is_valid(networks, tmp_path, kind):
     """For one network of each set of operators. ONNX Runtime has few CPU kernels for these types."""
     names = ["mobilenet_v2", "inception_v3", "nasnet_mobile", "nas_cell", "vit_b_16", "resnet3d_18", "unet_block",
-             "llama_small", "efficientnet_b0", "convnext_tiny", "swin_tiny", "whisper_tiny", "yolov8n"]
+             "llama_small", "efficientnet_b0", "convnext_tiny", "swin_tiny", "whisper_tiny", "yolov8n",
+             "diffusion_unet"]
     # The tables of texts alone have hundreds of MB in double.
-    for name in names + (["bert_base", "distilbert", "gpt2"] if kind != "double" else []):
+    for name in names + (["bert_base", "distilbert", "gpt2"] if kind != "double" else []) + \
+            (["moe_block"] if kind == "float16" else []):
         path = tmp_path / "typed.onnx"
         networks(name, "-o", path, "--type", kind, *NETWORKS[name].small)
         model = onnx.load(path)
@@ -240,7 +250,7 @@ def test_half_precision_keeps_to_its_range(networks, tmp_path):
 
 @pytest.mark.parametrize("name", ["squeezenet1_1", "nas_cell", "bert_base", "vit_b_16", "ssd300_resnet50",
                                   "resnet3d_18", "csrnet", "unet_block", "llama_small", "swin_tiny", "distilbert",
-                                  "whisper_tiny", "gpt2", "yolov8n"])
+                                  "whisper_tiny", "gpt2", "yolov8n", "diffusion_unet", "moe_block"])
 def test_an_open_batch_computes_the_same(networks, small, tmp_path, name):
     networks(name, "-o", tmp_path / "open.onnx", "--batch", "N", *NETWORKS[name].small)
     onnx.checker.check_model(onnx.load(tmp_path / "open.onnx"), full_check=True)
@@ -334,6 +344,9 @@ def test_parameters_are_the_same_on_every_machine(networks, tmp_path, name, kind
         (["nasrnn", "-o", "x.onnx", "--image-size", 64], "no images"),
         (["resnet50", "-o", "x.onnx", "--opset", 21], "opset 17 only"),
         (["unet_block", "-o", "x.onnx", "--opset", 24], "20 to 23"),
+        (["moe_block", "-o", "x.onnx", "--type", "bfloat16"], "no bfloat16"),
+        (["unet_block", "-o", "x.onnx", "--width", 32], "cannot be chosen"),
+        (["diffusion_unet", "-o", "x.onnx", "--width", 40], "a multiple of 32"),
         (["resnet50", "-o", "x.onnx", "--batch", 0], "at least 1"),
         (["resnet50", "-o", "x.onnx", "--batch", "two words"], "a number or a name"),
         (["resnet50", "-o", "x.onnx", "--blocks", 0], "at least 1"),
@@ -355,7 +368,7 @@ def test_what_cannot_be_written_is_said(networks, tmp_path):
 
 
 def test_all_are_written_at_once(networks, tmp_path):
-    networks("--all", tmp_path / "all", "--type", "float16", "--blocks", 1)
+    networks("--all", tmp_path / "all", "--type", "float16", "--blocks", 1, "--width", 32)
     assert sorted(path.stem for path in (tmp_path / "all").iterdir()) == sorted(NETWORKS)
 
 

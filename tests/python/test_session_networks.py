@@ -21,6 +21,8 @@ SMALL = {
     "whisper_tiny": ("--sequence", 20),
     "gpt2": ("--sequence", 8),
     "yolov8n": ("--image-size", 64),
+    "diffusion_unet": ("--image-size", 16, "--width", 32),
+    "moe_block": ("--sequence", 3),
 }
 
 

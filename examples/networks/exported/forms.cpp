@@ -112,13 +112,13 @@ Value attention(Builder& net, const Value& query, const Value& key, const Value&
   return context;
 }
 
-std::vector<Memory> past_inputs(Builder& net, std::int64_t layers, const std::vector<std::int64_t>& rest) {
-  std::vector<Memory> memories;
+std::vector<Past> past_inputs(Builder& net, std::int64_t layers, const std::vector<std::int64_t>& rest) {
+  std::vector<Past> pasts;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     const Value key = net.input(fmt::format("past_key_values.{}.key", layer), rest);
-    memories.push_back({key, net.input(fmt::format("past_key_values.{}.value", layer), rest)});
+    pasts.push_back({key, net.input(fmt::format("past_key_values.{}.value", layer), rest)});
   }
-  return memories;
+  return pasts;
 }
 
 Value grown(Builder& net, const Value& past, const Value& x) {
@@ -127,10 +127,10 @@ Value grown(Builder& net, const Value& past, const Value& x) {
   return net.apply("Concat", {past, x}, shape, {1, 0}, {{"axis", std::int64_t{-2}}});
 }
 
-void present_outputs(Builder& net, const std::vector<Memory>& memories) {
-  for (std::size_t layer = 0; layer < memories.size(); ++layer) {
-    net.output(memories[layer].key, fmt::format("present.{}.key", layer));
-    net.output(memories[layer].value, fmt::format("present.{}.value", layer));
+void present_outputs(Builder& net, const std::vector<Past>& pasts) {
+  for (std::size_t layer = 0; layer < pasts.size(); ++layer) {
+    net.output(pasts[layer].key, fmt::format("present.{}.key", layer));
+    net.output(pasts[layer].value, fmt::format("present.{}.value", layer));
   }
 }
 

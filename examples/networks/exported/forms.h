@@ -39,16 +39,16 @@ Value attention(Builder& net, const Value& query, const Value& key, const Value&
                 const std::optional<Value>& mask = {}, bool is_scaled = false);
 
 /// Keys and values of the tokens of a text so far.
-struct Memory {
+struct Past {
   Value key, value;
 };
 
 /// Inputs, named as Hugging Face's, for each layer: [batch, heads, tokens, head width].
-std::vector<Memory> past_inputs(Builder& net, std::int64_t layers, const std::vector<std::int64_t>& rest);
+std::vector<Past> past_inputs(Builder& net, std::int64_t layers, const std::vector<std::int64_t>& rest);
 /// With the new tokens behind the others.
 Value grown(Builder& net, const Value& past, const Value& x);
 /// Outputs of the same form as the inputs.
-void present_outputs(Builder& net, const std::vector<Memory>& memories);
+void present_outputs(Builder& net, const std::vector<Past>& pasts);
 /// What the newest token adds to its scores, after `past` others: zeros, because it sees them all.
 Value open_mask(Builder& net, std::int64_t past);
 

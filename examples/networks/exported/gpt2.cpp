@@ -35,7 +35,7 @@ Value approximate_gelu(Builder& net, const Value& x) {
   return net.apply("Mul", {half, net.arithmetic("Add", bend, 1)}, x.shape, {0, 0.43 * x.power.total()});
 }
 
-Value self_attention(Builder& net, const Value& x, const Value& mask, Memory& memory) {
+Value self_attention(Builder& net, const Value& x, const Value& mask, Past& past) {
   const auto scope = net.scope("attn");
   const Value together = product(net, x, "c_attn", 3 * width);
   const std::vector<std::int64_t> shape = x.shape;
@@ -43,16 +43,16 @@ Value self_attention(Builder& net, const Value& x, const Value& mask, Memory& me
                                                          {{"axis", std::int64_t{2}}, {"num_outputs", std::int64_t{3}}});
   const Value key = split_heads(net, parts[1], head_width), value = split_heads(net, parts[2], head_width);
   const Value query = split_heads(net, parts[0], head_width);
-  memory.key = grown(net, memory.key, key);
-  memory.value = grown(net, memory.value, value);
-  return product(net, join_heads(net, attention(net, query, memory.key, memory.value, mask)), "c_proj", width);
+  past.key = grown(net, past.key, key);
+  past.value = grown(net, past.value, value);
+  return product(net, join_heads(net, attention(net, query, past.key, past.value, mask)), "c_proj", width);
 }
 
 }  // namespace
 
 void build_gpt2(Builder& net, const Variant& variant) {
   const Value token = net.integer_input("input_ids", {1}), position = net.integer_input("position_ids", {1});
-  std::vector<Memory> memories =
+  std::vector<Past> pasts =
       past_inputs(net, variant.blocks > 0 ? variant.blocks : 12, {heads, variant.sequence, head_width});
   const Value table = net.parameter("wte.weight", {words, width}, {0, 0.14});
   const Value places = net.parameter("wpe.weight", {most_tokens, width}, {0, 0.1});
@@ -60,15 +60,15 @@ void build_gpt2(Builder& net, const Variant& variant) {
   Value x = net.apply("Gather", {table, token}, shape, table.power, {{"axis", std::int64_t{0}}});
   x = net.add(x, net.apply("Gather", {places, position}, shape, places.power, {{"axis", std::int64_t{0}}}));
   const Value mask = open_mask(net, variant.sequence);
-  for (std::size_t layer = 0; layer < memories.size(); ++layer) {
+  for (std::size_t layer = 0; layer < pasts.size(); ++layer) {
     const auto scope = net.scope(fmt::format("h.{}", layer));
-    x = net.add(self_attention(net, net.layer_norm(x, "ln_1", epsilon), mask, memories[layer]), x);
+    x = net.add(self_attention(net, net.layer_norm(x, "ln_1", epsilon), mask, pasts[layer]), x);
     const Value inner = product(net, net.layer_norm(x, "ln_2", epsilon), "mlp.c_fc", 4 * width);
     x = net.add(x, product(net, approximate_gelu(net, inner), "mlp.c_proj", width));
   }
   x = net.layer_norm(x, "ln_f", epsilon);
   net.output(net.matmul(x, net.transpose(table, {1, 0})), "logits");
-  present_outputs(net, memories);
+  present_outputs(net, pasts);
 }
 
 }  // namespace taso::examples

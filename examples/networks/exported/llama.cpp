@@ -51,17 +51,17 @@ Value rotated(Builder& net, const Value& x, const Rotation& rotation) {
 }
 
 Value self_attention(Builder& net, const Value& x, const Layout& layout, const Rotation& rotation, const Value& mask,
-                     Memory& memory) {
+                     Past& kept) {
   const auto scope = net.scope("self_attn");
   const std::int64_t key_width = layout.key_heads * head_width;
   const Value query = split_heads(net, net.linear(x, "q_proj", layout.width, false), head_width);
   const Value key = split_heads(net, net.linear(x, "k_proj", key_width, false), head_width);
   const Value value = split_heads(net, net.linear(x, "v_proj", key_width, false), head_width);
   const Value turned = rotated(net, query, rotation);
-  memory.key = grown(net, memory.key, rotated(net, key, rotation));
-  memory.value = grown(net, memory.value, value);
-  const Value context = attention(net, turned, repeated_heads(net, memory.key, layout.heads),
-                                  repeated_heads(net, memory.value, layout.heads), mask);
+  kept.key = grown(net, kept.key, rotated(net, key, rotation));
+  kept.value = grown(net, kept.value, value);
+  const Value context = attention(net, turned, repeated_heads(net, kept.key, layout.heads),
+                                  repeated_heads(net, kept.value, layout.heads), mask);
   return net.linear(join_heads(net, context), "o_proj", layout.width, false);
 }
 
@@ -76,17 +76,17 @@ void build_llama(Builder& net, const Variant& variant, const Layout& layout) {
   const std::int64_t layers = variant.blocks > 0 ? variant.blocks : layout.layers, past = variant.sequence;
   Value x = net.input("inputs_embeds", {tokens, layout.width});
   const Value positions = net.integer_input("position_ids", {tokens});
-  std::vector<Memory> memories = past_inputs(net, layers, {layout.key_heads, past, head_width});
+  std::vector<Past> pasts = past_inputs(net, layers, {layout.key_heads, past, head_width});
   const Rotation turn = rotation(net, positions, layout.base);
   const Value mask = open_mask(net, past);
-  for (std::size_t layer = 0; layer < memories.size(); ++layer) {
+  for (std::size_t layer = 0; layer < pasts.size(); ++layer) {
     const auto scope = net.scope(fmt::format("layers.{}", layer));
     const Value normal = rms_norm(net, x, "input_layernorm", epsilon);
-    x = net.add(x, self_attention(net, normal, layout, turn, mask, memories[layer]));
+    x = net.add(x, self_attention(net, normal, layout, turn, mask, pasts[layer]));
     x = net.add(x, feed_forward(net, rms_norm(net, x, "post_attention_layernorm", epsilon), layout));
   }
   net.output(rms_norm(net, x, "norm", epsilon), "last_hidden_state");
-  present_outputs(net, memories);
+  present_outputs(net, pasts);
 }
 
 }  // namespace

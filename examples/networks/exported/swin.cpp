@@ -1,6 +1,6 @@
-// Swin transformer, tiny: Liu and others, Swin Transformer: Hierarchical Vision Transformer using Shifted Windows, 2021,
-// as in torchvision. Images are rolled by half a window in every second block, by slices and concatenations; the mask
-// for the seams is computed in the graph, from constants.
+// Swin transformer, tiny: Liu and others, Swin Transformer: Hierarchical Vision Transformer using Shifted Windows,
+// 2021, as in torchvision. Images are rolled by half a window in every second block, by slices and concatenations; the
+// mask for the seams is computed in the graph, from constants.
 #include <array>
 #include <cmath>
 #include <optional>
