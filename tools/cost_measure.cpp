@@ -1,4 +1,4 @@
-// cost_measure [--precision tf32] [--rows N] [--calls] [--network NAME]... [MODEL]...: runs typical calls on the GPU in
+// cost_measure [--precision tf32] [--rows N] [--calls[=KIND]] [--network NAME]... [MODEL]...: runs typical calls on the GPU in
 // every available way, and models: prints predicted and measured time, step by step, and whether results are correct.
 #include <algorithm>
 #include <chrono>
@@ -117,7 +117,7 @@ void show_call(gpu::Accelerator& device, const std::string& name, const cost::Ca
   const double all_seconds = seconds_since(begin);
   std::map<std::string, std::size_t> troubles;
   std::erase_if(all, [&](const gpu::Measurement& one) {
-    if (!one.trouble.empty()) ++troubles[one.trouble];
+    if (!one.trouble.empty()) ++troubles[one.trouble + (one.choice.ends_with(" own") ? ": " + one.choice : "")];
     return !one.trouble.empty();
   });
   std::sort(all.begin(), all.end(),
@@ -136,8 +136,9 @@ void show_call(gpu::Accelerator& device, const std::string& name, const cost::Ca
   std::fflush(stdout);
 }
 
-void show_calls(gpu::Accelerator& device, const Settings& settings) {
+void show_calls(gpu::Accelerator& device, const Settings& settings, const std::string& kind) {
   for (const Example& example : examples()) {
+    if (!example.name.starts_with(kind)) continue;
     const Graph graph = parse_graph(example.text);
     const bool has_layouts = example.name.starts_with("conv");
     for (const cost::Layout layout : {cost::Layout::channels_first, cost::Layout::channels_last}) {
@@ -255,7 +256,9 @@ int main(int argc, char** argv) {
     } else if (argument == "--unchecked") {
       settings.is_checked = false;
     } else if (argument == "--calls") {
-      show_calls(*device, settings);
+      show_calls(*device, settings, "");
+    } else if (argument.starts_with("--calls=")) {
+      show_calls(*device, settings, argument.substr(argument.find('=') + 1));
     } else {
       show_model(*device, argument, settings);
     }

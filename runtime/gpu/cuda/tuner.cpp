@@ -186,6 +186,7 @@ std::vector<std::string> Tuner::quick_choices(std::span<const cost::Call> calls)
   std::vector<std::string> choices;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     Candidates candidates(libraries_, std::move(promising[i]), {});
+    candidates.leave_out_engines();
     std::vector<Candidate> tried;
     while (tried.size() < most_tried) {
       std::optional<PreparedCall> next = candidates.next();

@@ -80,7 +80,6 @@ inline constexpr std::string_view attention_scores = R"(
                                                                      round * tile_keys, keys, thread);
   };
   wait_for_earlier_kernels();
-  let_next_kernel_begin();
   copy_rows<tile_rows, depth / in_chunk, deep_parts * 4, key_pitch>(memory, query, query_stride, first_row, rows, thread);
   copy_round(0);
   end_of_copies();
@@ -188,6 +187,7 @@ inline constexpr std::string_view attention_sums = R"(
     }
     __syncthreads();  // before the next copies overwrite this round's
   }
+  let_next_kernel_begin();  // not before: its blocks would take the place of some of this kernel
   total[0] = of_four(total[0], false);
   total[1] = of_four(total[1], false);
   if (warps_across > 1) {
