@@ -48,16 +48,28 @@ function neighbours(which, index) {
 }
 
 function itemOf(which, index, isAround) {
-  const node = details[which].nodes[index], op = shorten(node.op.split(".").pop(), 24);
-  const shape = shorten(shapeOf(details[which].types[node.outputs.find((name) => name)]), 26);
-  const isOnHost = node.kernels.some((kernel) => details[which].kernels[kernel].on_host_because);
-  return {
-    key: index,
-    lines: shape ? [op, shape] : [op],
-    width: Math.max(64, op.length * 8.2 + 22, shape.length * 7.1 + 18),
-    height: shape ? 44 : 30,
-    style: `${node.fate}${isAround ? " around" : ""}${isOnHost ? " host" : ""}`
-  };
+  const model = details[which], node = model.nodes[index], op = shorten(node.op.split(".").pop(), 24);
+  const shape = shorten(shapeOf(model.types[node.outputs.find((name) => name)]), 26);
+  const isOnHost = node.kernels.some((kernel) => model.kernels[kernel].on_host_because);
+  // A kernel of several operators has its price at the first.
+  const seconds = node.kernels.reduce((sum, kernel) => {
+    return sum + (model.kernels[kernel].nodes[0] === index ? model.kernels[kernel].seconds : 0);
+  }, 0);
+  const lines = [{text: op, kind: "", width: op.length * 8.2 + 22}];
+  if (shape) lines.push({text: shape, kind: "shape", width: shape.length * 7.1 + 18});
+  if (seconds > 0) lines.push({text: time(seconds), kind: "price", width: 60});
+  return {key: index, ...sized(lines), style: `${node.fate}${isAround ? " around" : ""}${isOnHost ? " host" : ""}`};
+}
+
+// Lines of text, and the size of a box around them.
+function sized(lines) {
+  return {lines, width: Math.max(64, ...lines.map((line) => line.width)), height: 14 + 15 * lines.length};
+}
+
+function labelled(text, below) {
+  const lines = [{text, kind: "", width: text.length * 7.9 + 22}];
+  if (below) lines.push({text: below, kind: "shape", width: below.length * 7.1 + 18});
+  return sized(lines);
 }
 
 // Items and edges for a set of nodes, with the inputs of the graph that they use. `blockOf` gives the collapsed block
@@ -97,15 +109,8 @@ function picture(which, shown, around, blockOf) {
         if (graphInputs.has(name) && !producers[which].has(name)) wanted.add(name);
   for (const name of model.inputs) {
     if (!wanted.has(name)) continue;
-    const text = shorten(name, 26), shape = shorten(shapeOf(model.types[name]), 26);
-    add(`input ${name}`, {
-      key: `input ${name}`,
-      lines: shape ? [text, shape] : [text],
-      width: Math.max(64, text.length * 7.6 + 22, shape.length * 7.1 + 18),
-      height: shape ? 44 : 30,
-      style: "input",
-      input: name
-    });
+    const label = labelled(shorten(name, 26), shorten(shapeOf(model.types[name]), 26));
+    add(`input ${name}`, {key: `input ${name}`, ...label, style: "input", input: name});
   }
   if (!blockOf) {
     for (const index of order) {
@@ -123,15 +128,8 @@ function picture(which, shown, around, blockOf) {
         add(key, itemOf(which, key, around.has(key)));
         continue;
       }
-      const members = blockOf.members.get(key), text = plural(members.length, "operator");
-      add(key, {
-        key,
-        lines: [text, "unchanged"],
-        width: Math.max(110, text.length * 8 + 20),
-        height: 44,
-        style: "block",
-        block: members
-      });
+      const members = blockOf.members.get(key), label = labelled(plural(members.length, "operator"), "unchanged");
+      add(key, {key, ...label, style: "block", block: members});
     }
     for (const index of order) visit(index, () => place.get(index));
     for (const [block, members] of blockOf.members)
@@ -264,10 +262,13 @@ function fillChanges() {
   for (const which of ["before", "after"]) {
     indexModel(which);
     windows[which] = new GraphWindow(
-        byId(`graph-${which}`), {choose: (item) => choose(which, item), tell: (item) => tipOf(which, item)});
+        byId(`graph-${which}`), byId(`zoom-${which}`),
+        {choose: (item) => choose(which, item), tell: (item) => tipOf(which, item)});
   }
   const kinds = details.regions.filter((region, i) => region.like === i);
-  const alike = (i) => details.regions.filter((region) => region.like === i);
+  const groups = new Map();
+  for (const region of details.regions)
+    (groups.get(region.like) || groups.set(region.like, []).get(region.like)).push(region);
   const found = `${plural(details.regions.length, "place")} changed in ${plural(kinds.length, "way")}.`;
   byId("changes-note").textContent = kinds.length ?
       `${found} Equal changes are listed once; what is around a change is pale. ` +
@@ -275,7 +276,7 @@ function fillChanges() {
       "Nothing changed. The whole model is shown below, collapsed; click a block to open it.";
   details.regions.forEach((region, i) => {
     if (region.like !== i) return;
-    const same = alike(i), saved = same.reduce((sum, one) => sum + one.saved, 0);
+    const same = groups.get(i), saved = same.reduce((sum, one) => sum + one.saved, 0);
     byId("regions").append(
         el("button", {
           class: "region",
@@ -402,7 +403,10 @@ function nodePanel(which, index) {
                             [node.free ? "none: computed ahead of time, or another view of the same data" : ""])
       ],
       ["not understood", opaque ? opaque.reason : ""],
-      ["by", ...steps.slice(0, 6).map((step) => el("div", {}, el("code", {}, step.rule), ` saved ${cost(step.saved)}`))]
+      [
+        "rules",
+        ...steps.slice(0, 6).map((step) => el("div", {}, el("code", {}, step.rule), ` saved ${cost(step.saved)}`))
+      ]
     ])
   ];
 }
@@ -433,6 +437,14 @@ function mathematics(rule, size) {
       el("span", {class: "arrow"}, "⇒"), rule.target);
 }
 
+// A condition in the rule's terms and, beside it, in the model's numbers.
+function conditionChips(conditions) {
+  return el("ul", {class: "chips"}, ...conditions.map((text) => {
+    const at = text.indexOf(": "), rule = at < 0 ? text : text.slice(0, at);
+    return el("li", {}, el("code", {}, rule), at < 0 ? null : el("code", {class: "here"}, text.slice(at + 2)));
+  }));
+}
+
 // The rules of a region, each once: what it says, why it applies here, what its proof rests on.
 function rulesOf(region) {
   const byRule = new Map();
@@ -454,11 +466,14 @@ function rulesOf(region) {
     const bound = first.inputs.map(
         ([input, value]) => `${input}: ${
             value === null ? "made by an earlier step" : `${value} ${details.before.types[value] || ""}`}`);
-    const conditions = first.conditions.map((text) => text.replace(": ", "   here  "));
     card.append(
         el("p", {class: "quiet"}, steps.length > 1 ? "In the first of these places:" : "In this place:"),
         chips([...bound, ...first.variables.map(([variable, value]) => `${variable} = ${value}`)]));
-    if (conditions.length) card.append(el("p", {class: "quiet"}, "It applies because"), chips(conditions));
+    if (first.conditions.length)
+      card.append(
+          el("p", {class: "quiet"},
+             "It applies because these hold, here with the numbers of this model (x.1 is the size of x along axis 1):"),
+          conditionChips(first.conditions));
     if (rule && rule.by.length)
       card.append(el("p", {class: "quiet"}, "Its proof rests on the properties"), chips(rule.by));
     else if (rule)

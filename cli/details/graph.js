@@ -144,7 +144,7 @@ function placePoints(points, layers) {
 // A scrolling window onto a graph. `choose` is called with the item that was clicked, `tell` gives the text to show for
 // an item while the pointer is over it.
 class GraphWindow {
-  constructor(host, {choose, tell}) {
+  constructor(host, zoom, {choose, tell}) {
     this.host = host;
     this.choose = choose;
     this.tell = tell;
@@ -152,17 +152,14 @@ class GraphWindow {
     this.space = document.createElement("div");
     this.space.className = "space";
     this.picture = svg("svg", {});
-    const zoom = document.createElement("div");
-    zoom.className = "zoom";
-    for (const [sign, factor, about] of [["+", 1.25, "Larger"], ["−", 0.8, "Smaller"]]) {
+    for (const [sign, factor, about] of [["−", 0.8, "Smaller"], ["+", 1.25, "Larger"]]) {
       const button = document.createElement("button");
       button.textContent = sign;
       button.title = button.ariaLabel = about;
       button.addEventListener("click", () => this.zoom(factor));
       zoom.append(button);
     }
-    host.append(zoom, this.space, this.picture);
-    zoom.style.marginBottom = "-30px";
+    host.append(this.space, this.picture);
     host.addEventListener("scroll", () => this.later(), {passive: true});
     host.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.metaKey) return;
@@ -190,11 +187,22 @@ class GraphWindow {
   show(items, edges) {
     this.items = items;
     this.laid = layOut(items, edges);
-    this.scale = 1;
-    this.resize();
-    this.host.scrollTop = 0;
-    this.host.scrollLeft = Math.max(0, (this.laid.width - this.host.clientWidth) / 2);
+    this.isNew = true;
+    this.fit();
     this.draw();
+  }
+
+  // Begins at a scale at which a small graph is visible as a whole, and at the top, where the graph begins.
+  fit() {
+    const {host, laid} = this;
+    if (!host.clientWidth) return;
+    this.isNew = false;
+    this.scale = Math.min(1, Math.max(0.6, host.clientWidth / laid.width));
+    this.resize();
+    const first = laid.layers.find((list) => list.length) || [];
+    const middle = first.reduce((sum, i) => sum + laid.points[i].x, 0) / Math.max(1, first.length);
+    host.scrollTop = 0;
+    host.scrollLeft = middle * this.scale - host.clientWidth / 2;
   }
 
   resize() {
@@ -236,6 +244,7 @@ class GraphWindow {
 
   draw() {
     if (!this.laid) return;
+    if (this.isNew) this.fit();
     const {host, laid, scale, picture} = this;
     const width = host.clientWidth, height = host.clientHeight;
     const left = host.scrollLeft / scale, top = host.scrollTop / scale;
@@ -279,10 +288,9 @@ class GraphWindow {
       transform: `translate(${point.x - point.width / 2} ${point.top})`
     });
     group.append(svg("rect", {width: point.width, height: point.height, rx: 8}));
-    const lines = item.lines;
-    lines.forEach((line, i) => {
-      const y = point.height / 2 + (i - (lines.length - 1) / 2) * 16 + 4;
-      group.append(svg("text", {x: point.width / 2, y, class: i > 0 ? "shape" : ""}, line));
+    item.lines.forEach((line, i) => {
+      const y = point.height / 2 + (i - (item.lines.length - 1) / 2) * 15.5 + 4;
+      group.append(svg("text", {x: point.width / 2, y, class: line.kind}, line.text));
     });
     return group;
   }

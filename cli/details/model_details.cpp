@@ -157,13 +157,17 @@ void add_times(ModelDetails& model, const cost::WholeGraph& view, const Graph& g
 
 }  // namespace
 
+void add_types(ModelDetails& model, const onnx::ImportedModel& imported) {
+  for (const auto& [name, value] : imported.values) model.types.emplace(name, text_of(value.type()));
+}
+
 ModelDetails details_of(const onnx::ModelView& view, const onnx::ImportedModel& imported,
                         const std::map<std::string, Extents>& shapes, const pricing::Pricing& pricing) {
   ModelDetails model;
   for (const proto::NodeProto* node : view.nodes) model.nodes.push_back(node_of(*node));
   for (const proto::ValueInfoProto* input : view.inputs) model.inputs.push_back(input->name());
   for (const auto& output : view.model->graph().output()) model.outputs.push_back(output.name());
-  for (const auto& [name, value] : imported.values) model.types.emplace(name, text_of(value.type()));
+  add_types(model, imported);
 
   const Graph& graph = imported.graph;
   const cost::DimensionSizes sizes = pricing::sizes_from(graph, shapes);

@@ -52,4 +52,7 @@ struct ModelDetails {
 ModelDetails details_of(const onnx::ModelView& view, const onnx::ImportedModel& imported,
                         const std::map<std::string, Extents>& shapes, const pricing::Pricing& pricing);
 
+/// Adds the types of values that the model does not know yet.
+void add_types(ModelDetails& model, const onnx::ImportedModel& imported);
+
 }  // namespace taso::cli

@@ -81,14 +81,14 @@ function fillHeader() {
   if (isChanged && hasTimes) {
     const from = runTime(before), to = runTime(after);
     headline.append(
-        el("span", {class: "lead"}, `${(from / to).toFixed(2)} times as fast, as predicted`),
+        el("span", {class: "lead"}, `Predicted: ${(from / to).toFixed(2)} times as fast`),
         el("span", {class: "sub"}, `${time(from)} → ${time(to)}`));
   } else {
     const cleaned = Object.values(report.passes).reduce((sum, count) => sum + count, 0);
     headline.append(
         el("span", {class: "lead"},
            isChanged   ? "The model was rewritten" :
-               cleaned ? `Only clean-ups: ${whole(cleaned)} applied` :
+               cleaned ? `Cleaned up${report.search ? "; no faster graph found" : ""}` :
                          "The model stays as it is"));
   }
   const check = report.check, checks = byId("checks");
@@ -101,7 +101,9 @@ function fillHeader() {
   if (!check)
     line("open", "The outputs were not compared, because the check is off.");
   else
-    line(check.passed ? "good" : "bad", `Compared: ${report.check_text}.`);
+    line(
+        check.passed ? "good" : "bad",
+        `${check.passed ? "The outputs agree" : "The outputs differ"}: ${report.check_text}.`);
   if (report.certificate)
     line(
         "good", "The certificate was replayed by independent code: ", el("code", {}, fileName(report.certificate)),
@@ -206,10 +208,10 @@ function fillSearch() {
   const kind = search.network.kind === "unknown" ?
       "" :
       ` It looks like a ${search.network.kind} network, and rules that paid off for such networks were preferred.`;
-  byId("search-note").textContent = `${plural(search.expanded, "graph")} were expanded with ${
-                                        whole(search.usable_rules)} of ${whole(search.rules)} rules; ` +
-      `rules applied in ${plural(search.matched, "place")}. ${search.end[0].toUpperCase()}${search.end.slice(1)}.${
-                                        kind}`;
+  const places = `Rules applied in ${plural(search.matched, "place")}.`;
+  byId("search-note").textContent = `Graphs expanded: ${whole(search.expanded)}, with ${
+                                        whole(search.usable_rules)} of ${whole(search.rules)} rules. ` +
+      `${places} ${search.end[0].toUpperCase()}${search.end.slice(1)}.${kind}`;
   drawCourse(search);
   if (!search.applied.length) return;
   const most = Math.max(...search.applied.map((one) => Math.abs(one.saved))) || 1;
@@ -338,7 +340,7 @@ function fillRefusals() {
     say(`Left out, because the check objected (${search.objection}): ${search.left_out.join(", ")}.`);
   if (search.unconfirmed) say(`Not confirmed on the GPU: ${search.unconfirmed}.`);
   if (search.float.rules_left_out)
-    say(`${plural(search.float.rules_left_out, "rule")} were not admitted by --float ${search.float.mode}.`);
+    say(`Rules that --float ${search.float.mode} does not admit: ${whole(search.float.rules_left_out)}.`);
   say(`A result must save at least ${
       significant(search.min_gain_percent || 0)} %, and may enlarge the weights by at most ${
       significant(search.max_growth_percent)} %.`);

@@ -33,7 +33,9 @@ std::optional<Details> page_details(const OptRun& run, const Candidate& candidat
     applied.names = candidate.search->names;
   }
   try {
-    ModelDetails before = details_of(onnx::view_of(run.model), *candidate.cleaned, run.shapes, run.pricing);
+    const onnx::ModelView original = onnx::view_of(run.model);
+    ModelDetails before = details_of(original, *candidate.cleaned, run.shapes, run.pricing);
+    if (!candidate.clean_ups.empty()) add_types(before, onnx::import_model(original));
     ModelDetails after = details_of(candidate.edit->view(), *candidate.edit->imported(), run.shapes, run.pricing);
     return compare_details(std::move(before), std::move(after), std::move(applied), run.rules.rules);
   } catch (const InputError&) {
