@@ -3,6 +3,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,13 +12,16 @@
 
 namespace taso::cli {
 
-// The files of these names, as cmake/TasoText.cmake writes them. page.html also opens by itself, for editing.
-extern const char* const page_html;
+// The files in page/, as cmake/TasoText.cmake writes them.
+extern const char* const run_html;
+extern const char* const bench_html;
 extern const char* const page_css;
+extern const char* const words_js;
 extern const char* const graph_js;
 extern const char* const changes_js;
 extern const char* const kernels_js;
-extern const char* const page_js;
+extern const char* const run_js;
+extern const char* const bench_js;
 
 namespace {
 
@@ -96,6 +100,20 @@ void replace_once(std::string& text, std::string_view mark, std::string_view wit
   text.replace(at, mark.size(), with);
 }
 
+/// Puts style, scripts and data where the template refers to them.
+std::string assembled(std::string page, const std::vector<std::pair<std::string, const char*>>& scripts,
+                      const std::vector<std::pair<std::string, std::string>>& data) {
+  replace_once(page, "<link rel=\"stylesheet\" href=\"page.css\">", fmt::format("<style>\n{}</style>", page_css));
+  for (const auto& [name, script] : scripts)
+    replace_once(page, fmt::format("<script src=\"{}\"></script>", name), fmt::format("<script>\n{}</script>", script));
+  // The data comes last, so that nothing in it is taken for a mark.
+  std::string elements;
+  for (const auto& [name, json] : data)
+    elements += fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", name, within_script(json));
+  replace_once(page, "<!-- data -->\n", elements);
+  return page;
+}
+
 }  // namespace
 
 std::string json_text_of(const Details& details) {
@@ -122,17 +140,17 @@ std::string json_text_of(const Details& details) {
 }
 
 std::string page_of(const std::string& report, const std::optional<Details>& details) {
-  std::string page = page_html;
-  // The data comes last, so that nothing in it is taken for a mark.
-  replace_once(page, "<link rel=\"stylesheet\" href=\"page.css\">", std::string("<style>\n") + page_css + "</style>");
-  for (const auto& [name, script] : {std::pair("graph.js", graph_js), std::pair("changes.js", changes_js),
-                                     std::pair("kernels.js", kernels_js), std::pair("page.js", page_js)})
-    replace_once(page, fmt::format("<script src=\"{}\"></script>", name), fmt::format("<script>\n{}</script>", script));
-  const std::string data = "<script type=\"application/json\" id=\"report\">" + within_script(report) +
-                           "</script>\n<script type=\"application/json\" id=\"details\">" +
-                           (details ? within_script(json_text_of(*details)) : "null") + "</script>";
-  replace_once(page, "<!-- data -->", data);
-  return page;
+  return assembled(run_html,
+                   {{"words.js", words_js},
+                    {"graph.js", graph_js},
+                    {"changes.js", changes_js},
+                    {"kernels.js", kernels_js},
+                    {"run.js", run_js}},
+                   {{"report", report}, {"details", details ? json_text_of(*details) : "null"}});
+}
+
+std::string bench_page_of(const std::string& figures) {
+  return assembled(bench_html, {{"words.js", words_js}, {"bench.js", bench_js}}, {{"figures", figures}});
 }
 
 }  // namespace taso::cli

@@ -91,7 +91,8 @@ def test_the_page_contains_the_report_and_needs_nothing_else(page, rules, tmp_pa
     for which in ("before", "after"):
         kernels = details[which]["kernels"]
         assert all(kernel["nodes"] for kernel in kernels)
-        assert max(kernel["end"] for kernel in kernels) == pytest.approx(report[which]["predicted"]["seconds"], rel=1e-6)
+        last = max(kernel["end"] for kernel in kernels)
+        assert last == pytest.approx(report[which]["predicted"]["seconds"], rel=1e-6)
 
 
 def test_equal_changes_are_found_once(page, rules):  # noqa: F811
@@ -209,6 +210,33 @@ def test_thousands_of_nodes_stay_fluid(page, opened):
     })()""")
     assert milliseconds < 50 and shown.run("expanded.before.size") == 6000
     assert 3 < shown.run("document.querySelectorAll('#graph-before .node').length") < 100
+
+
+@in_browser
+def test_benchmarks_have_a_page_too(programs, opened, tmp_path):
+    file = save(projections(), tmp_path / "model.onnx")
+    done = run(programs / "taso-bench", file, file, "--device", "cpu", "--runs", "4", "--html", tmp_path / "bench.html")
+    assert done.code == 0, done
+    shown = opened(tmp_path / "bench.html")
+    assert "times as fast as model.onnx" in shown.text("#headline")
+    assert "model.onnx" in shown.text("#times") and "on a GPU only" in shown.text("#kernels-note")
+
+
+@in_browser
+def test_measured_kernels_stand_beside_predicted_ones(opened, programs, tmp_path):
+    """There is no GPU here: its figures are put into the page of a run without one."""
+    file = save(projections(), tmp_path / "model.onnx")
+    assert run(programs / "taso-bench", file, "--device", "cpu", "--html", tmp_path / "bench.html").code == 0
+    page = (tmp_path / "bench.html").read_text()
+    kernels = [{"operators": f"matmul {HOSTILE}", "choice": "cuBLAS 7", "predicted": 2.0 * i, "measured": 2.5 * i * i}
+               for i in range(1, 9)]
+    mark = '"on_host": []'
+    assert page.count(mark) == 1
+    inserted = json.dumps(kernels).replace("<", "\\u003c")
+    (tmp_path / "bench.html").write_text(page.replace(mark, f'{mark}, "profile": {inserted}'))
+    shown = opened(tmp_path / "bench.html")
+    assert shown.run("document.querySelectorAll('#profiles circle').length") == 8
+    assert "72.0 µs predicted" in shown.text("#profiles") and "cuBLAS 7" in shown.text("#profiles")
 
 
 def test_the_host_and_its_share_are_told(taso_opt, tmp_path):

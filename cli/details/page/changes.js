@@ -244,9 +244,11 @@ function show() {
         view.mode === "whole" ? wholePicture(which) : regionPicture(which, details.regions[view.region]);
     windows[which].show(items, edges);
   }
-  // Both are as high as the higher one needs, within limits.
+  // Both have one scale, and are as high as the higher one needs, within limits.
+  const scale = Math.min(...["before", "after"].map((which) => windows[which].scale));
   const height = Math.max(...["before", "after"].map((which) => windows[which].laid.height));
   for (const which of ["before", "after"]) {
+    if (!byId("workbench").classList.contains("single")) windows[which].fit(scale);
     byId(`graph-${which}`).style.height =
         `${Math.min(Math.max(height + 20, 160), view.mode === "whole" ? 640 : 560)}px`;
   }
@@ -316,6 +318,7 @@ function fillChanges() {
           swatch("same operator, other operands", "--moved-fill", "--moved"),
           swatch("unchanged", "--same-fill", "--line"), swatch("on the host", "--paper", "--host"));
   byId("workbench").classList.toggle("single", !kinds.length);
+  if (!kinds.length) byId("zoom-before").previousSibling.textContent = "The model ";
   view.region = details.regions.length ? 0 : -1;
   view.mode = modes[0][0];
   show();

@@ -2,15 +2,6 @@
 // fluid; laying them out takes time in proportion to nodes and edges, apart from sorting.
 "use strict";
 
-const SVG = "http://www.w3.org/2000/svg";
-
-function svg(tag, attributes, ...children) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes || {})) made.setAttribute(name, value);
-  for (const child of children) made.append(child);
-  return made;
-}
-
 // A graph to lay out has items { width, height } in topological order and edges [from, to]. Edges that span more layers
 // than this are not drawn through all of them.
 const LONGEST_EDGE = 14;
@@ -193,11 +184,11 @@ class GraphWindow {
   }
 
   // Begins at a scale at which a small graph is visible as a whole, and at the top, where the graph begins.
-  fit() {
+  fit(scale) {
     const {host, laid} = this;
     if (!host.clientWidth) return;
     this.isNew = false;
-    this.scale = Math.min(1, Math.max(0.6, host.clientWidth / laid.width));
+    this.scale = scale || Math.min(1, Math.max(0.6, host.clientWidth / laid.width));
     this.resize();
     const first = laid.layers.find((list) => list.length) || [];
     const middle = first.reduce((sum, i) => sum + laid.points[i].x, 0) / Math.max(1, first.length);
@@ -312,14 +303,3 @@ function edgeOf(from, to, kind) {
   const lead = from.item < 0 ? `M${from.x} ${from.top} L${from.x} ${y}` : `M${from.x} ${y}`;
   return svg("path", {class: kind, d: `${lead} C${from.x} ${middle} ${to.x} ${middle} ${to.x} ${to.top}`});
 }
-
-function showTip(text, x, y) {
-  const tip = document.getElementById("tip");
-  tip.textContent = text;
-  tip.hidden = !text;
-  const width = tip.offsetWidth, height = tip.offsetHeight;
-  tip.style.left = `${Math.max(8, Math.min(x + 14, innerWidth - width - 8))}px`;
-  tip.style.top = `${y + 18 + height > innerHeight ? y - height - 12 : y + 18}px`;
-}
-
-function hideTip() { document.getElementById("tip").hidden = true; }

@@ -4,65 +4,11 @@
 
 const report = JSON.parse(document.getElementById("report").textContent);
 const details = JSON.parse(document.getElementById("details").textContent);
-const byId = (id) => document.getElementById(id);
 
-function el(tag, attributes, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (name === "onclick")
-      made.addEventListener("click", value);
-    else if (name === "style")
-      made.style.cssText = value;
-    else
-      made.setAttribute(name, value);
-  }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
-  return made;
-}
-
-const whole = (number) => Math.round(number).toLocaleString("en-US");
-function significant(number) {
-  const size = Math.abs(number);
-  return size >= 100 ? whole(number) :
-      size >= 10     ? number.toFixed(1) :
-      size >= 1      ? number.toFixed(2) :
-                       number.toPrecision(2);
-}
-function time(seconds) {
-  const size = Math.abs(seconds);
-  if (size === 0) return "0 µs";
-  if (size >= 1) return `${significant(seconds)} s`;
-  if (size >= 1e-3) return `${significant(seconds * 1e3)} ms`;
-  return `${size < 1e-8 ? (seconds * 1e6).toFixed(3) : significant(seconds * 1e6)} µs`;
-}
-function bytes(number) {
-  for (const unit of ["bytes", "KB", "MB", "GB", "TB"]) {
-    if (Math.abs(number) < 1000 || unit === "TB")
-      return `${unit === "bytes" ? whole(number) : significant(number)} ${unit}`;
-    number /= 1024;
-  }
-}
-function percent(share) {
-  const number = 100 * share;
-  return `${number !== 0 && Math.abs(number) < 9.95 ? number.toFixed(1) : number.toFixed(0)} %`;
-}
-const plural = (count, one, many) => `${whole(count)} ${count === 1 ? one : many || one + "s"}`;
 const objective = report.search ? report.search.objective : "time";
 function cost(number) {
   if (objective === "memory") return bytes(number);
   return objective === "launches" ? plural(number, "kernel") : time(number);
-}
-
-function table(heads, rows, numbers) {
-  const cell = (tag, content, i) => el(tag, numbers.includes(i) ? {class: "number"} : {}, content);
-  return el(
-      "div", {class: "scroll"},
-      el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head, i) => cell("th", head, i)))),
-         el("tbody", {},
-            ...rows.map(
-                (row) =>
-                    el("tr", row.changed ? {class: "changed"} : {},
-                       ...row.cells.map((content, i) => cell("td", content, i)))))));
 }
 
 const fileName = (path) => path.split(/[\\/]/).pop();
@@ -128,17 +74,13 @@ function fillFigures() {
     const most = Math.max(from, to) || 1, change = from ? (to - from) / from : 0;
     const text =
         Math.abs(change) < 0.0005 ? "unchanged" : `${percent(Math.abs(change))} ${change < 0 ? "less" : "more"}`;
+    const kind = Math.abs(change) < 0.01 ? "quiet" : change < 0 ? "good" : "bad";
     figures.append(
         el("div", {class: "figure", title: about || ""}, el("div", {class: "name"}, name),
            el("div", {class: "values"}, el("span", {class: "was"}, `${format(from)} → `), format(to)),
            el("div", {class: "bars"}, el("div", {class: "bar", style: `width:${100 * from / most}%`}),
               el("div", {class: "bar after", style: `width:${100 * to / most}%`})),
-           el("div",
-              {class: `change ${
-                   text === "unchanged" ? "quiet" :
-                       change < 0       ? "good" :
-                                          "bad"}`},
-              text)));
+           el("div", {class: `change ${kind}`}, text)));
   };
   if (hasTimes) {
     const a = before.predicted, b = after.predicted;
@@ -190,13 +132,6 @@ function fillFigures() {
           })
           .sort((a, b) => b.change - a.change);
   byId("operators").append(table(["operator", "before", "after", "change"], rows, [1, 2, 3]));
-}
-
-function definitions(rows) {
-  const list = el("dl", {});
-  for (const [name, ...content] of rows)
-    if (content.some((one) => one !== null && one !== "")) list.append(el("dt", {}, name), el("dd", {}, ...content));
-  return list;
 }
 
 function fillSearch() {
@@ -255,7 +190,8 @@ function drawCourse(search) {
       },
           svg("line", {x1: left, x2: wide - 16, y1: high - low, y2: high - low}), svg("path", {d: path}));
   for (const value of most === least ? [most] : [most, least]) {
-    chart.append(svg("text", {x: left - 8, y: y(value) + 4, "text-anchor": "end"}, cost(value)));
+    const text = cost(most) !== cost(least) || value === most ? cost(value) : `${percent(1 - least / most)} less`;
+    chart.append(svg("text", {x: left - 8, y: y(value) + 4, "text-anchor": "end"}, text));
     chart.append(svg("line", {x1: left, x2: wide - 16, y1: y(value), y2: y(value), "stroke-dasharray": "2 4"}));
   }
   chart.append(
