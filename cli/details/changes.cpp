@@ -147,28 +147,39 @@ class RegionFinder {
           unite(numbers[i], numbers[found->second]);
   }
 
-  /// A step belongs to the nodes whose values it replaces, and to the steps that made its values.
+  /// A step belongs to the nodes whose values it replaces, and to the steps that made these values. What it only uses
+  /// does not count: many steps may use one weight. A step without any node belongs to what it uses after all.
   void join_steps() {
     std::unordered_map<rules::ValueNumber, std::size_t> step_of;  // the first step that made or replaced a value
-    std::unordered_map<rules::ValueNumber, std::string> names(details_.applied.names.begin(),
-                                                              details_.applied.names.end());
+    const std::unordered_map<rules::ValueNumber, std::string> names(details_.applied.names.begin(),
+                                                                    details_.applied.names.end());
+    const auto join_nodes = [&](std::size_t step, rules::ValueNumber value) {
+      const auto name = names.find(value);
+      if (name == names.end()) return;
+      if (const auto node = before_.find(name->second); node != before_.end())
+        unite(steps_[step], nodes_before_[node->second]);
+      if (const auto node = after_.find(name->second); node != after_.end())
+        unite(steps_[step], nodes_after_[node->second]);
+    };
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const rules::RewriteStep& step = details_.applied.steps[i];
-      for (const auto& [input, value] : step.inputs)
-        if (const auto made = step_of.find(value); made != step_of.end()) unite(steps_[i], steps_[made->second]);
-      const auto touch = [&](rules::ValueNumber value) {
-        const auto [made, is_new] = step_of.emplace(value, i);
-        if (!is_new) unite(steps_[i], steps_[made->second]);
-        const auto name = names.find(value);
-        if (name == names.end()) return;
-        if (const auto node = before_.find(name->second); node != before_.end())
-          unite(steps_[i], nodes_before_[node->second]);
-        if (const auto node = after_.find(name->second); node != after_.end())
-          unite(steps_[i], nodes_after_[node->second]);
-      };
-      for (const rules::ValueNumber value : step.replaced) touch(value);
+      for (const rules::ValueNumber value : step.replaced) {
+        join_nodes(i, value);
+        if (const auto [made, is_new] = step_of.emplace(value, i); !is_new) unite(steps_[i], steps_[made->second]);
+      }
       for (const rules::RewriteStep::Made& made : step.made)
-        for (const rules::ValueNumber value : made.results) touch(value);
+        for (const rules::ValueNumber value : made.results) step_of.emplace(value, i);
+    }
+    std::set<std::size_t> with_nodes;
+    for (const auto* numbers : {&nodes_before_, &nodes_after_})
+      for (const std::size_t number : *numbers)
+        if (number != none) with_nodes.insert(sets_.find(number));
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (with_nodes.contains(sets_.find(steps_[i]))) continue;
+      for (const auto& [input, value] : details_.applied.steps[i].inputs) {
+        join_nodes(i, value);
+        if (const auto made = step_of.find(value); made != step_of.end()) unite(steps_[i], steps_[made->second]);
+      }
     }
   }
 
@@ -196,10 +207,11 @@ class RegionFinder {
       region.clean_ups.assign(all.begin(), all.end());
       details_.regions.push_back(std::move(region));
     }
+    const auto place = [](const ChangedRegion& region) {
+      return std::pair(region.before.empty(), region.before.empty() ? 0 : region.before.front());
+    };
     std::stable_sort(details_.regions.begin(), details_.regions.end(),
-                     [](const ChangedRegion& a, const ChangedRegion& b) {
-                       return std::tuple(!a.steps.empty(), a.saved) > std::tuple(!b.steps.empty(), b.saved);
-                     });
+                     [&](const ChangedRegion& a, const ChangedRegion& b) { return place(a) < place(b); });
   }
 
   Details& details_;
@@ -249,6 +261,15 @@ void find_alike(Details& details) {
   }
 }
 
+/// Puts those with rewrites first, and among them those that save most together with their likes.
+void sort_regions(Details& details) {
+  std::map<std::size_t, double> saved;
+  for (const ChangedRegion& region : details.regions) saved[region.like] += region.saved;
+  std::stable_sort(details.regions.begin(), details.regions.end(), [&](const ChangedRegion& a, const ChangedRegion& b) {
+    return std::pair(!a.steps.empty(), saved[a.like]) > std::pair(!b.steps.empty(), saved[b.like]);
+  });
+}
+
 RuleDetails details_of_rule(const rules::Rule& rule) {
   RuleDetails details;
   details.name = rule.name;
@@ -282,6 +303,8 @@ Details compare_details(ModelDetails before, ModelDetails after, AppliedChanges 
   find_fates(details, from, to);
   RegionFinder(details, from, to).find();
   find_alike(details);
+  sort_regions(details);
+  find_alike(details);  // numbers have changed
   std::set<std::string> used;
   for (const rules::RewriteStep& step : details.applied.steps) used.insert(step.rule);
   for (const rules::Rule& rule : rules)

@@ -51,7 +51,7 @@ struct RuleDetails {
 struct Details {
   ModelDetails before, after;
   std::vector<NodeFate> fates_before, fates_after;  ///< by node
-  std::vector<ChangedRegion> regions;               ///< those with rewrites first, the most saving first
+  std::vector<ChangedRegion> regions;               ///< those with rewrites first, the most saving kinds first
   AppliedChanges applied;
   std::vector<RuleDetails> rules;
 };

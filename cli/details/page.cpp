@@ -150,7 +150,7 @@ std::string page_of(const std::string& report, const std::optional<Details>& det
 }
 
 std::string bench_page_of(const std::string& figures) {
-  return assembled(bench_html, {{"words.js", words_js}, {"bench.js", bench_js}}, {{"figures", figures}});
+  return assembled(bench_html, {{"words.js", words_js}, {"bench.js", bench_js}}, {{"data", figures}});
 }
 
 }  // namespace taso::cli

@@ -70,7 +70,11 @@ std::string rules_of(const Details& details, const ChangedRegion& region) {
 
 std::string story_of(const Details& details) {
   std::map<std::size_t, std::size_t> alike;  // how many regions there are of each kind
-  for (const ChangedRegion& region : details.regions) ++alike[region.like];
+  std::map<std::size_t, double> saved;       // by all of them
+  for (const ChangedRegion& region : details.regions) {
+    ++alike[region.like];
+    saved[region.like] += region.saved;
+  }
   std::string text = "changes:";
   std::size_t told = 0;
   for (std::size_t i = 0; i < details.regions.size(); ++i) {
@@ -85,8 +89,7 @@ std::string story_of(const Details& details) {
                     counted(details.before, details.fates_before, region.before),
                     counted(details.after, details.fates_after, region.after), on_one_line(place_of(details, region)));
     if (!region.steps.empty())
-      text += fmt::format("    saves {}{}\n",
-                          cost::text_of_cost(details.applied.objective, region.saved * static_cast<double>(alike[i])),
+      text += fmt::format("    saves {}{}\n", cost::text_of_cost(details.applied.objective, saved[i]),
                           alike[i] > 1 ? " in all" : "");
     if (!region.clean_ups.empty()) text += fmt::format("    clean-ups: {}\n", fmt::join(region.clean_ups, ", "));
     text += rules_of(details, region);

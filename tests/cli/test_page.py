@@ -219,6 +219,7 @@ def test_benchmarks_have_a_page_too(programs, opened, tmp_path):
     assert done.code == 0, done
     shown = opened(tmp_path / "bench.html")
     assert "times as fast as model.onnx" in shown.text("#headline")
+    assert "schema_version" not in shown.text("body")  # the data is not to be seen
     assert "model.onnx" in shown.text("#times") and "on a GPU only" in shown.text("#kernels-note")
 
 

@@ -188,7 +188,7 @@ class GraphWindow {
     const {host, laid} = this;
     if (!host.clientWidth) return;
     this.isNew = false;
-    this.scale = scale || Math.min(1, Math.max(0.6, host.clientWidth / laid.width));
+    this.scale = scale || Math.min(1, Math.max(0.75, host.clientWidth / laid.width));
     this.resize();
     const first = laid.layers.find((list) => list.length) || [];
     const middle = first.reduce((sum, i) => sum + laid.points[i].x, 0) / Math.max(1, first.length);
