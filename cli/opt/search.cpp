@@ -63,18 +63,25 @@ class Course {
   void operator()(const search::SearchProgress& now) {
     const double best = cost::in_units(summary_.objective, now.best);
     std::vector<SearchSummary::Moment>& course = summary_.course;
+    if (now.expanded < expanded_) earlier_ += expanded_;  // another round
+    expanded_ = now.expanded;
     if (course.empty()) course.push_back({0, 0, cost::in_units(summary_.objective, now.before)});
     const SearchSummary::Moment moment{std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(),
-                                       now.expanded, best};
+                                       earlier_ + now.expanded, best};
     const bool is_level = course.size() > 1 && course.back().best == best && course[course.size() - 2].best == best;
     if (is_level)
       course.back() = moment;
     else
       course.push_back(moment);
+    if (course.size() <= most_moments) return;
+    for (std::size_t i = 1; 2 * i < course.size(); ++i) course[i] = course[2 * i];  // the first stays
+    course.resize((course.size() + 1) / 2);
   }
 
  private:
+  static constexpr std::size_t most_moments = 1000;  // even: when every second of one more is dropped, the last stays
   SearchSummary& summary_;
+  std::size_t expanded_ = 0, earlier_ = 0;  // in this round, and in the rounds before
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -304,6 +304,7 @@ function fillChanges() {
           "data-mode": mode,
           onclick: () => {
             view.mode = mode;
+            for (const which of ["before", "after"]) expanded[which].clear();  // the tab closes all blocks again
             show();
           }
         },
@@ -358,12 +359,15 @@ function choose(which, item) {
   if (item.block) {
     for (const index of item.block) expanded[which].add(index);
     hideTip();
-    show();
+    windows[which].show(...wholePicture(which));
+    windows[which].mark(item.block[0], true);
     return;
   }
   if (item.input !== undefined) return;
   for (const each of ["before", "after"]) windows[each].mark(each === which ? item.key : null, false);
   byId("panel").replaceChildren(...nodePanel(which, item.key));
+  const region = view.mode === "whole" && details.regions.find((one) => one[which].includes(item.key));
+  if (view.mode === "whole") byId("rules-here").replaceChildren(...(region ? rulesOf(region) : []));
 }
 
 const FATES = {

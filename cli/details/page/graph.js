@@ -18,7 +18,8 @@ function layOut(items, edges) {
     for (const next of down[i]) layer[next] = Math.max(layer[next], layer[i] + 1);
   // What nothing precedes stands right above its first user.
   for (let i = count - 1; i >= 0; --i)
-    if (!up[i].length && down[i].length) layer[i] = Math.max(0, Math.min(...down[i].map((to) => layer[to])) - 1);
+    if (!up[i].length && down[i].length)
+      layer[i] = Math.max(0, down[i].reduce((least, to) => Math.min(least, layer[to]), Infinity) - 1);
 
   // Points are items and the bends of edges; each point has neighbours one layer up and down.
   const points = items.map((item, i) => ({item: i, layer: layer[i], width: item.width, up: [], down: []}));
@@ -47,6 +48,7 @@ function layOut(items, edges) {
   for (let i = 0; i < layers.length; ++i) layers[i] ||= [];
   orderLayers(points, layers);
   placePoints(points, layers);
+  straighten(points, layers);
   const heights = layers.map(
       (list) => list.reduce((most, i) => Math.max(most, points[i].item < 0 ? 0 : items[points[i].item].height), 0));
   let y = 16;
@@ -130,6 +132,22 @@ function placePoints(points, layers) {
       }
     }
   }
+}
+
+// Long graphs drift to one side, a little in each layer. Takes away the drift, and leaves what is near as it is.
+function straighten(points, layers) {
+  const reach = 40, sums = [0];
+  for (const list of layers) {
+    const places = list.map((i) => points[i].x);
+    const middle =
+        list.length ? (places.reduce((a, b) => Math.min(a, b)) + places.reduce((a, b) => Math.max(a, b))) / 2 : 0;
+    sums.push(sums[sums.length - 1] + middle);
+  }
+  layers.forEach((list, at) => {
+    const from = Math.max(0, at - reach), to = Math.min(layers.length, at + reach + 1);
+    const mean = (sums[to] - sums[from]) / (to - from);
+    for (const i of list) points[i].x -= mean;
+  });
 }
 
 // A scrolling window onto a graph. `choose` is called with the item that was clicked, `tell` gives the text to show for
