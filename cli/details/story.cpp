@@ -46,7 +46,9 @@ std::string rules_of(const Details& details, const ChangedRegion& region) {
     first.emplace(one.rule, &one);
   }
   std::string text;
-  for (const auto& [name, count] : counts) {
+  for (const auto& counted_rule : counts) {
+    const std::string& name = counted_rule.first;  // a lambda cannot capture a structured binding with clang 14
+    const std::size_t count = counted_rule.second;
     text += fmt::format("    {}{}\n", name, count > 1 ? fmt::format(", {} times", with_commas(count)) : "");
     const auto rule = std::find_if(details.rules.begin(), details.rules.end(),
                                    [&](const RuleDetails& one) { return one.name == name; });

@@ -82,7 +82,8 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
       "NAME", searching);
   app.add_flag("--all-rules", options.all_rules,
                "Use all rules everywhere, not only those that paid off for this kind of network");
-  app.add_flag("--explain", options.explain, "Show what kind of network this is, and which rules were chosen for it");
+  app.add_flag("--explain", options.explain,
+               "Tell what changed where, by which rules and why, and which rules were chosen");
   for (const char* flag : {"--all-rules", "--explain"}) app.get_option(flag)->group(searching);
   one("--device", raw.device,
       "cuda: measure kernels on this machine's GPU; auto: use what was measured before (default auto)", "NAME",

@@ -27,6 +27,7 @@ function fillHeader() {
 }
 
 function fillTimes() {
+  const isOnGpu = figures.device !== "CPU";
   const most = Math.max(
       ...figures.models.flatMap((model) => [model.microseconds["95_percent"], model.predicted_microseconds || 0]));
   const bar = (number, kind) => el("div", {class: `bar ${kind}`, style: `width:${Math.max(2, 220 * number / most)}px`});
@@ -38,8 +39,10 @@ function fillTimes() {
                              model.predicted_microseconds ? micro(model.predicted_microseconds) : "–",
                              el("div", {class: "bars"}, bar(model.microseconds.median, "after"),
                                 model.predicted_microseconds ? bar(model.predicted_microseconds, "") : null),
-                             whole(model.kernels), bytes(model.device_bytes),
-                             model.on_host.length ? el("span", {class: "bad"}, model.on_host.join(", ")) : "nothing"
+                             isOnGpu ? whole(model.kernels) : "–", isOnGpu ? bytes(model.device_bytes) : "–",
+                             model.on_host.length ? el("span", {class: "bad"}, model.on_host.join(", ")) :
+                                 isOnGpu          ? "nothing" :
+                                                    "everything"
                            ]
                          }));
   byId("times").append(table(

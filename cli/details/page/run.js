@@ -142,7 +142,7 @@ function fillSearch() {
   }
   const kind = search.network.kind === "unknown" ?
       "" :
-      ` It looks like a ${search.network.kind} network, and rules that paid off for such networks were preferred.`;
+      ` Recognised as “${search.network.kind}”: rules that paid off for such networks were preferred.`;
   const places = `Rules applied in ${plural(search.matched, "place")}.`;
   byId("search-note").textContent = `Graphs expanded: ${whole(search.expanded)}, with ${
                                         whole(search.usable_rules)} of ${whole(search.rules)} rules. ` +
