@@ -162,6 +162,17 @@ def test_clicks_show_what_is_known(page, opened, rules):  # noqa: F811
         assert len(shown.text(f"#{section}").split()) > 5, section
 
 
+def test_every_kind_of_kernel_has_a_colour_and_a_name(source_folder):
+    source = (source_folder / "cost" / "plan" / "kernel.cpp").read_text()
+    kinds = re.findall(r'return "([^"]+)"', source.split("name_of(Kernel::Kind kind) {")[1].split("\n}")[0])
+    assert len(kinds) > 6
+    page = source_folder / "cli" / "details" / "page"
+    style, script = (page / "page.css").read_text(), (page / "kernels.js").read_text()
+    for kind in kinds:
+        assert style.count(f"--{kind.replace('-', '_')}: #") == 2, kind  # light and dark
+        assert re.search(rf'^  "?{kind}"?: "', script, re.MULTILINE), kind
+
+
 @in_browser
 def test_the_readers_colours_are_used(page, opened):
     file = page(projections(), "--budget", "0")

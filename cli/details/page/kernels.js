@@ -4,6 +4,7 @@
 const KINDS = {
   convolution: "convolutions",
   matmul: "matrix products",
+  attention: "attention",
   "element-wise": "element by element",
   pooling: "pooling",
   rows: "rows: reductions, normalisation",
