@@ -26,7 +26,7 @@ function fillTimeline() {
       "One box is one kernel, as wide as its predicted time; both bars have the same scale. " +
       (hasLanes ? "Rows are streams, whose kernels run concurrently. " :
                   "Sizes are not known, so the kernels are drawn one after the other. ") +
-      "Steps on the host are red. Click a box for more.";
+      "Steps on the host are red; what was not measured but estimated is paler. Click a box for more.";
   for (const [name, side] of sides) drawKernels(name, side, end);
   const totals = new Map();
   sides.forEach(([, side], i) => side.kernels.forEach((kernel) => {
