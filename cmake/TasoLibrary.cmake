@@ -90,6 +90,20 @@ function(taso_add_messages name proto)
   add_dependencies(taso_${name} taso_${name}_messages)
 endfunction()
 
+# taso_add_texts(NAME NAMESPACE file…)
+# Compiles text files into our library NAME, as NUL-terminated texts: page.html becomes NAMESPACE::page_html.
+function(taso_add_texts name namespace)
+  set(source ${PROJECT_BINARY_DIR}/texts/${name}.cpp)
+  set(files ${ARGN})
+  list(TRANSFORM files PREPEND ${PROJECT_SOURCE_DIR}/)
+  add_custom_command(OUTPUT ${source}
+    COMMAND ${CMAKE_COMMAND} -D NAMESPACE=${namespace} "-DFILES=${files}" -D OUTPUT=${source}
+            -P ${PROJECT_SOURCE_DIR}/cmake/TasoText.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/TasoText.cmake VERBATIM)
+  target_sources(taso_${name} PRIVATE ${source})
+  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # taso_add_programs(FOLDER LIBRARY [EXCLUDE name…])
 # Each FOLDER/<name>_main.cpp becomes the program taso-<name>, with FOLDER/console/before_main.cpp. It is linked with
 # our LIBRARY, and with our library <name> if that exists.

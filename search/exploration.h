@@ -40,6 +40,7 @@ class Exploration {
   bool is_exhausted() const { return begun_ && queue_.empty(); }
   std::size_t expanded() const { return expanded_; }
   std::size_t matched() const { return candidates_.matched(); }
+  const Trials& trials() const { return candidates_.trials(); }
   std::size_t kept() const { return kept_; }
   const GraphCost& cost_before() const { return states_[0].cost; }
   const GraphCost& cost() const { return states_[best_].cost; }

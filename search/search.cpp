@@ -379,11 +379,14 @@ class Search {
     result.counts.expanded = expanded_;
     result.counts.regions = tasks_.size();
     result.counts.matched = candidates_.matched();
+    Trials trials = candidates_.trials();
     for (const auto& [key, task] : tasks_) {
       if (!task.exploration) continue;
       result.counts.matched += task.exploration->matched();
       result.counts.kept += task.exploration->kept();
+      add(trials, task.exploration->trials());
     }
+    for (const auto& [rule, one] : trials) result.trials.push_back({rule, one.matched, one.saved});
     for (auto change = applied_.rbegin(); change != applied_.rend(); ++change) program_.undo(change->log);
     Extractor extractor(program_, graph_, &opaque_);
     for (const Applied& change : applied_) {

@@ -75,6 +75,13 @@ struct SearchResult {
     std::size_t tried = 0;     ///< graphs timed in the last choice
     std::size_t regions = 0;   ///< parts that were searched, equal ones once
   } counts;
+  /// What a rule did at the places where it applied, whether or not the result uses it.
+  struct Trial {
+    std::string rule;
+    std::size_t matched = 0;
+    cost::Cost saved = 0;  ///< at the best place, as a single step; negative if it would have cost something
+  };
+  std::vector<Trial> trials;  ///< by name
 };
 
 std::string_view text_of(SearchResult::End end);

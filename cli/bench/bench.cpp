@@ -14,6 +14,7 @@
 #include "cli/console/interrupt.h"
 #include "cli/console/measuring.h"
 #include "cli/console/table.h"
+#include "cli/details/page.h"
 #include "cli/files/places.h"
 #include "cli/files/rule_input.h"
 #include "onnx/cleanup/cleanup.h"
@@ -97,7 +98,7 @@ void run_on_gpu(pricing::Pricing& pricing, std::vector<LoadedModel>& models, con
   const auto times = time_in_turn(turns, settings.runs.value_or(runs_on_gpu));
   for (std::size_t i = 0; i < times.size(); ++i) report.models[i].microseconds = times[i];
   report.state = gpu.state();
-  if (!settings.profile || interrupted()) return;
+  if ((!settings.profile && !settings.html) || interrupted()) return;
   for (std::size_t i = 0; i < ready.size(); ++i) report.models[i].profile = profile(*ready[i]);
 }
 
@@ -133,7 +134,7 @@ void run_on_cpu(std::vector<LoadedModel>& models, const BenchSettings& settings,
 
 ExitCode bench(const BenchSettings& settings, Console& console) {
   check_weights_are_kept(settings.models, written_places(settings));
-  for (const auto& file : {settings.json, settings.exported})
+  for (const auto& file : {settings.json, settings.html, settings.exported})
     if (file) check_writable(*file);
   std::shared_ptr<gpu::Accelerator> gpu;
   std::string trouble;
@@ -180,10 +181,11 @@ ExitCode bench(const BenchSettings& settings, Console& console) {
     if (report.models.empty()) console.error("interrupted before any model had run");
     if (!report.models.empty()) {
       for (const BenchFigures& one : report.models)
-        if (!one.profile.empty())
+        if (settings.profile && !one.profile.empty())
           console.say(Level::result, fmt::format("{}\n{}", on_one_line(one.model.string()), profile_of(one)));
       console.say(Level::result, table_of(report));
       if (settings.json) write_output(*settings.json, json_of(report));
+      if (settings.html) write_output(*settings.html, bench_page_of(json_of(report)));
       for (const BenchFigures& one : report.models) agree = agree && (!one.check || one.check->agrees);
     }
   }

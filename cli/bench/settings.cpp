@@ -16,8 +16,8 @@ namespace {
 /// The options as text. CLI11 only splits the command line; resolve() interprets the values.
 struct Raw {
   std::vector<std::string> models, shapes;
-  std::string device, precision, batch, runs, lanes, seed, jobs, prices, exported, imported, json, log_file, color,
-      time_budget;
+  std::string device, precision, batch, runs, lanes, seed, jobs, prices, exported, imported, json, html, log_file,
+      color, time_budget;
   bool no_check = false, no_measuring = false, no_search = false, version = false;
   int verbose = 0, quiet = 0;
 };
@@ -71,6 +71,8 @@ void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
 
   const std::string saying = "Output";
   app.add_flag("--profile", settings.profile, "Show every kernel, with predicted and measured time")->group(saying);
+  one("--html", raw.html, "Write a page with all figures and, on a GPU, every kernel: predicted against measured",
+      "FILE", saying);
   one("--json", raw.json, "Write all figures, as JSON; - is the standard output", "FILE", saying);
   app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
   app.add_flag("-q,--quiet", raw.quiet, "Print less; may be repeated")->group(saying);
@@ -130,6 +132,7 @@ void resolve(const Raw& raw, BenchSettings& settings) {
   settings.exported = file(raw.exported);
   settings.imported = file(raw.imported);
   settings.json = file(raw.json);
+  settings.html = file(raw.html);
   settings.console.log_file = named_file("--log-file", raw.log_file);
   if (settings.models.empty() && !settings.exported && !settings.imported) throw UsageError("no model is given");
   if (settings.record && settings.models.empty()) throw UsageError("--record: no model is given");
@@ -149,6 +152,7 @@ std::vector<Place> written_places(const BenchSettings& settings) {
   std::vector<Place> written;
   if (settings.exported) written.push_back({"the file of --export", *settings.exported});
   if (settings.json) written.push_back({"the figures", *settings.json});
+  if (settings.html) written.push_back({"the page", *settings.html});
   if (settings.console.log_file) written.push_back({"the log", *settings.console.log_file});
   if (settings.prices) written.push_back({"the file of --prices", *settings.prices});
   return written;

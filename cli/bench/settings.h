@@ -42,7 +42,7 @@ struct BenchSettings {
   std::vector<std::optional<std::int64_t>> batches;
   std::optional<double> time_budget;  ///< seconds, when recording
 
-  std::optional<std::filesystem::path> prices, exported, imported, json;
+  std::optional<std::filesystem::path> prices, exported, imported, json, html;
   Console::Options console;
 };
 

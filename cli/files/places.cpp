@@ -81,6 +81,7 @@ void check_places(const OptSettings& options) {
   if (!options.dry_run) written.push_back({"the output", options.output});
   if (options.engine) written.push_back({"the engine file", *options.engine});
   if (options.report) written.push_back({"the report", *options.report});
+  if (options.html) written.push_back({"the page", *options.html});
   if (options.console.log_file) written.push_back({"the log", *options.console.log_file});
   const bool has_name = !options.dry_run && !is_standard_stream(options.output);
   if (has_name) written.push_back({"the weights of the output", data_file_of(options.output)});
@@ -93,6 +94,7 @@ void check_weights_are_kept(const OptSettings& options, onnx::Model& model) {
   std::vector<Place> written;
   if (options.engine) written.push_back({"the engine file", *options.engine});
   if (options.report) written.push_back({"the report", *options.report});
+  if (options.html) written.push_back({"the page", *options.html});
   if (options.console.log_file) written.push_back({"the log", *options.console.log_file});
   if (options.pricing.file) written.push_back({"the file of --prices", *options.pricing.file});
   for (const path& file : weight_files_of(model)) {

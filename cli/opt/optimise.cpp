@@ -7,6 +7,8 @@
 #include "cli/console/interrupt.h"
 #include "cli/console/measuring.h"
 #include "cli/console/version.h"
+#include "cli/details/page.h"
+#include "cli/details/story.h"
 #include "cli/files/places.h"
 #include "cli/files/rule_set.h"
 #include "cli/opt/certificate.h"
@@ -115,13 +117,13 @@ void check_places_first(const OptSettings& options, bool is_certified) {
     throw UsageError("the standard output is a terminal: redirect it to a file or another program");
   if (options.engine) check_writable(*options.engine);
   if (options.report) check_writable(*options.report);
+  if (options.html) check_writable(*options.html);
   if (is_certified) check_writable(certificate_file_of(options.output));
   if (is_certified && !options.force) check_certificate_place(options.output);
 }
 
 /// Reads the rules and proves those that are not known to be proved. `failures` lists rules that could not be proved.
 SearchRules rules_for(const OptSettings& options, Console& console) {
-  if (options.budget == 0) return {};
   const RuleSet set =
       read_rule_set(options.rule_files, options.disabled_rules, options.extra_rules, options.has_partial_rules);
   for (std::size_t i = 0; i + set.extra < set.files.size() && options.rule_files.empty(); ++i)
@@ -162,7 +164,7 @@ void describe_in(onnx::Model& model, const std::optional<SearchSummary>& search,
 }
 
 /// From the first clean-up to a checked and certified model.
-Candidate rewritten(const OptRun& run, std::optional<Coverage>& coverage) {
+Candidate rewritten(const OptRun& run) {
   const OptSettings& options = run.options;
   Candidate candidate = with_file_name(options.input, [&] {
     run.phases.begin("clean-up", "cleaning up");
@@ -170,7 +172,6 @@ Candidate rewritten(const OptRun& run, std::optional<Coverage>& coverage) {
     if (found.cleaned) {
       const Graph& graph = found.cleaned->graph;
       run.pricing.choose(graph, pricing::sizes_from(graph, run.shapes));
-      coverage = coverage_of(found.edit->view(), *found.cleaned);
     }
     // The graphs of a training model refer to each other by name in ways that the main graph does not show.
     if (options.budget > 0 && run.model.proto().training_info_size() == 0) {
@@ -184,9 +185,32 @@ Candidate rewritten(const OptRun& run, std::optional<Coverage>& coverage) {
   return certify(run, std::move(candidate));
 }
 
+/// Prints what is understood, and writes the report if one is wanted. Nothing is searched, checked or written.
+ExitCode tell_coverage(const OptRun& run, Summary summary) {
+  run.phases.begin("clean-up", "cleaning up");
+  Candidate cleaned = with_file_name(run.options.input, [&] { return clean(run); });
+  if (cleaned.cleaned) {
+    const Graph& graph = cleaned.cleaned->graph;
+    run.pricing.choose(graph, pricing::sizes_from(graph, run.shapes));
+    summary.before.figures = summary.after.figures = figures_before(run, cleaned);
+    summary.assumed = pricing::assumed_sizes(graph, run.shapes);
+    add_work(*cleaned.coverage, *summary.before.figures);
+  }
+  run.phases.end();
+  summary.coverage = std::move(cleaned.coverage);
+  summary.passes = std::move(cleaned.passes);
+  summary.prices = run.pricing.source();
+  summary.seconds = run.phases.seconds();
+  if (run.options.report) write_output(*run.options.report, report_of(summary));
+  run.console.say(Level::result, describe_coverage(summary));
+  return interrupted() ? ExitCode::interrupted : ExitCode::done;
+}
+
 void conclude(const OptSettings& options, const Summary& summary, Console& console) {
   if (options.report) write_output(*options.report, report_of(summary));
+  if (options.html) write_output(*options.html, page_of(report_of(summary), summary.details));
   console.say(Level::result, table_of(summary));
+  if (options.explain && summary.details) console.say(Level::result, "\n" + story_of(*summary.details));
   console.verdict(!summary.failed(), summary.verdict());
 }
 
@@ -214,8 +238,9 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
   with_file_name(options.input, [&] { overwrite_input_shapes(model, options.new_shapes); });
   const onnx::CheckOptions checking = check_options(options, model.proto());
 
-  if (options.budget > 0) phases.begin("rules", "reading the rules");
-  const SearchRules rules = rules_for(options, console);
+  const bool searches = options.budget > 0 && !options.coverage_only;
+  if (searches) phases.begin("rules", "reading the rules");
+  const SearchRules rules = searches ? rules_for(options, console) : SearchRules{};
   if (!rules.failures.empty()) return ExitCode::unverified;
   if (interrupted()) {
     console.error("interrupted before there was anything to write");
@@ -225,7 +250,12 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
   pricing::Pricing pricing(options.pricing, gpu_for(options, std::move(gpu), console), measuring_on(console));
   OptRun run{model, options, checking, checking.shapes, rules, pricing, console, phases, certificate, spoil};
   for (const auto& [name, data] : checking.data) run.shapes[name] = data.extents();
-  Candidate result = rewritten(run, summary.coverage);
+  if (options.coverage_only) {
+    summary.coverage_only = true;
+    summary.after = summary.before;
+    return tell_coverage(run, std::move(summary));
+  }
+  Candidate result = rewritten(run);
 
   phases.begin("save", options.dry_run ? "finishing" : fmt::format("writing {}", options.output.string()));
   describe_in(model, result.search, is_certified);
@@ -238,6 +268,8 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
   summary.before.figures = result.draft->before;
   summary.after.figures = result.draft->after;
   summary.assumed = std::move(result.draft->assumed);
+  summary.details = std::move(result.draft->details);
+  summary.coverage = std::move(result.coverage);
   summary.passes = std::move(result.passes);
   summary.search = std::move(result.search);
   summary.confirmed = result.confirmed;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/console/version.h"
@@ -37,11 +39,22 @@ Json json_of(const onnx::Kinds& kinds) {
 }
 
 Json json_of(const Coverage& coverage) {
+  constexpr std::size_t most_named = 20;
   Json opaque = Json::array();
-  for (const auto& [reason, operators] : coverage.opaque)
-    for (const auto& [name, count] : operators)
-      opaque.push_back({{"operator", name}, {"count", count}, {"reason", reason}});
-  return {{"operators", coverage.operators}, {"understood", coverage.understood}, {"opaque", opaque}};
+  for (const OpaqueGroup& group : groups_of(coverage)) {
+    Json at = Json::array();
+    for (std::size_t i = 0; i < std::min(group.at.size(), most_named); ++i) at.push_back(group.at[i]);
+    opaque.push_back({{"operator", group.op},
+                      {"count", group.count},
+                      {"reason", group.reason},
+                      {"seconds", group.seconds},
+                      {"on_host_because", group.no_kernel.empty() ? Json(nullptr) : Json(group.no_kernel)},
+                      {"at", at}});
+  }
+  return {{"operators", coverage.operators},
+          {"understood", coverage.understood},
+          {"seconds", coverage.seconds},
+          {"opaque", opaque}};
 }
 
 Json json_of_check(const Summary& summary) {
@@ -71,6 +84,14 @@ Json json_of_search(const Summary& summary) {
   Json applied = Json::array();
   for (const auto& one : search.applied)
     applied.push_back({{"rule", one.rule}, {"count", one.count}, {"saved", one.saved}});
+  Json given_up = Json::array();
+  for (const auto& one : search.given_up)
+    given_up.push_back({{"rule", one.rule}, {"count", one.count}, {"saved", one.saved}});
+  Json course = Json::array();
+  for (const auto& moment : search.course) course.push_back({moment.seconds, moment.expanded, moment.best});
+  Json trials = Json::array();
+  for (const auto& one : search.trials)
+    trials.push_back({{"rule", one.rule}, {"matched", one.matched}, {"saved", one.saved}});
   return {
       {"objective", name_of(search.objective)},
       {"end", search.end},
@@ -89,6 +110,9 @@ Json json_of_search(const Summary& summary) {
       {"cost_in_lanes",
        search.in_lanes ? Json{{"before", search.in_lanes->before}, {"after", search.in_lanes->after}} : Json(nullptr)},
       {"applied", applied},
+      {"given_up", given_up},
+      {"trials", trials},
+      {"course", course},
       {"left_out", search.left_out},
       {"objection", search.objection},
       {"unconfirmed", search.unconfirmed},
@@ -124,6 +148,7 @@ std::string report_of(const Summary& summary) {
                                       : Json(nullptr)},
       {"search", json_of_search(summary)},
       {"check", json_of_check(summary)},
+      {"check_text", describe_check(summary)},
       {"seconds", seconds},
   };
   // File and operator names may hold any bytes.

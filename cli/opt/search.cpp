@@ -1,6 +1,7 @@
 #include "cli/opt/search.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <set>
@@ -53,6 +54,35 @@ class Progress {
   ProgressLine shown_;
   const OptSettings& options_;
   Time time_;
+};
+
+/// Records the course of the search, without moments that add nothing.
+class Course {
+ public:
+  explicit Course(SearchSummary& summary) : summary_(summary) {}
+  void operator()(const search::SearchProgress& now) {
+    const double best = cost::in_units(summary_.objective, now.best);
+    std::vector<SearchSummary::Moment>& course = summary_.course;
+    if (now.expanded < expanded_) earlier_ += expanded_;  // another round
+    expanded_ = now.expanded;
+    if (course.empty()) course.push_back({0, 0, cost::in_units(summary_.objective, now.before)});
+    const SearchSummary::Moment moment{std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(),
+                                       earlier_ + now.expanded, best};
+    const bool is_level = course.size() > 1 && course.back().best == best && course[course.size() - 2].best == best;
+    if (is_level)
+      course.back() = moment;
+    else
+      course.push_back(moment);
+    if (course.size() <= most_moments) return;
+    for (std::size_t i = 1; 2 * i < course.size(); ++i) course[i] = course[2 * i];  // the first stays
+    course.resize((course.size() + 1) / 2);
+  }
+
+ private:
+  static constexpr std::size_t most_moments = 1000;  // even: when every second of one more is dropped, the last stays
+  SearchSummary& summary_;
+  std::size_t expanded_ = 0, earlier_ = 0;  // in this round, and in the rounds before
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 void count_applied(const std::vector<rules::RewriteStep>& steps, SearchSummary& summary) {
@@ -202,6 +232,7 @@ std::string share_of_corrections(const cost::WholeGraph& view, const cost::Plan&
 }  // namespace
 
 void SearchSummary::give_up(const std::string& reason) {
+  if (!applied.empty()) given_up = std::move(applied);
   applied.clear();
   steps.clear();
   names.clear();
@@ -248,12 +279,14 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   if (interrupted()) stop.request_stop();
   const cost::KernelPrices& prices = pricing.of(options.objective);
   SearchRounds rounds;
+  Course course(summary);
   rounds.look = [&](const std::optional<SearchRounds::Seconds>& time) {
     searching.time_budget = time;
     Progress progress(console, options, time);  // one per round: measuring between rounds does not count as searching
     return search::search(imported.graph, selection.choice.rules, prices, searching, stop.get_token(),
                           [&](const search::SearchProgress& now) {
                             if (interrupted()) stop.request_stop();
+                            course(now);
                             progress(now);
                           });
   };
@@ -273,6 +306,8 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   summary.before = cost::in_units(options.objective, found.cost_before);
   summary.after = cost::in_units(options.objective, found.cost_after);
   summary.tried = found.counts.tried;
+  for (const search::SearchResult::Trial& one : found.trials)
+    summary.trials.push_back({one.rule, one.matched, cost::in_units(options.objective, one.saved)});
   if (found.run_before.concurrent > 0 && pricing.lanes() > 1)
     summary.in_lanes = {cost::in_units(options.objective, found.run_before.concurrent),
                         cost::in_units(options.objective, found.run_after.concurrent)};

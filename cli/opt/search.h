@@ -41,9 +41,24 @@ struct SearchSummary {
     std::size_t count = 0;
     double saved = 0;  ///< in the same units; negative if later steps made up for it
   };
+  /// A moment of the search: graphs expanded so far, and the best cost, in the same units.
+  struct Moment {
+    double seconds = 0;
+    std::size_t expanded = 0;
+    double best = 0;
+  };
+  std::vector<Moment> course;
+  /// A rule that applied somewhere: how often, and what it would have saved at best as a single step.
+  struct Trial {
+    std::string rule;
+    std::size_t matched = 0;
+    double saved = 0;  ///< negative if it would have cost something
+  };
+  std::vector<Trial> trials;
   std::vector<Applied> applied;         ///< in the order of their first use
   double min_gain = 0, max_growth = 0;  ///< percent: required saving, and allowed growth of the weights
   std::string note;                     ///< why the result was discarded; else empty
+  std::vector<Applied> given_up;        ///< what the discarded result applied
   /// Rules left out because their results failed the check, and the check's message.
   std::vector<std::string> left_out;
   std::string objection;

@@ -21,7 +21,7 @@ namespace {
 struct Raw {
   std::string model, second;
   std::string output, engine, budget, objective, device, prices, precision, lanes, alpha, min_gain, max_growth,
-      time_budget, check, rtol, atol, seed, jobs, fold_limit, report, log_file, color, float_mode;
+      time_budget, check, rtol, atol, seed, jobs, fold_limit, report, html, log_file, color, float_mode;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, extra_rules, disabled_rules;
   bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
        list_rules = false, no_partial = false;
@@ -82,7 +82,8 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
       "NAME", searching);
   app.add_flag("--all-rules", options.all_rules,
                "Use all rules everywhere, not only those that paid off for this kind of network");
-  app.add_flag("--explain", options.explain, "Show what kind of network this is, and which rules were chosen for it");
+  app.add_flag("--explain", options.explain,
+               "Tell what changed where, by which rules and why, and which rules were chosen");
   for (const char* flag : {"--all-rules", "--explain"}) app.get_option(flag)->group(searching);
   one("--device", raw.device,
       "cuda: measure kernels on this machine's GPU; auto: use what was measured before (default auto)", "NAME",
@@ -136,6 +137,11 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
 
   const std::string saying = "Output";
   one("--report", raw.report, "Write a report, as JSON; - is the standard output", "FILE", saying);
+  one("--html", raw.html, "Write a page about the run, which any browser shows: both graphs, times, rules", "FILE",
+      saying);
+  app.add_flag("--coverage", options.coverage_only,
+               "Print what taso understands of the model, what runs on the host, and why; write no model")
+      ->group(saying);
   app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
   app.add_flag("-q,--quiet", raw.quiet, "Print less; may be repeated")->group(saying);
   one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
@@ -165,9 +171,13 @@ void resolve_files(const Raw& raw, OptSettings& options) {
   options.engine = named_file("--engine", raw.engine);
   if (options.engine && options.dry_run) throw UsageError("--dry-run writes nothing: leave out --engine");
   if (options.engine && options.output.empty()) options.dry_run = true;  // no model
+  if (options.coverage_only && (!options.output.empty() || options.engine || !raw.html.empty()))
+    throw UsageError("--coverage writes no model and no page: leave out the output, --engine and --html");
+  if (options.coverage_only) options.dry_run = true;
   if (options.output.empty() && !options.dry_run)
     throw UsageError("no output is given: add -o FILE, --engine FILE or --dry-run");
   if (!raw.report.empty()) options.report = raw.report;
+  if (!raw.html.empty()) options.html = raw.html;
   options.console.log_file = named_file("--log-file", raw.log_file);
   if (options.output != "-") return;
   if (raw.external) throw UsageError("--external-data needs a named output file: the weights are written beside it");

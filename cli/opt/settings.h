@@ -54,6 +54,8 @@ struct OptSettings {
   bool confirm = false;     ///< run both models on the GPU, and keep the rewrites only if they are faster there
   bool certificate = true;  ///< write one beside the output
   std::optional<std::filesystem::path> report;
+  std::optional<std::filesystem::path> html;  ///< a page to write
+  bool coverage_only = false;                 ///< say what is understood, and do nothing else
   Console::Options console;
 };
 

@@ -177,6 +177,7 @@ bool Summary::changed() const {
 }
 
 std::string Summary::verdict() const {
+  if (coverage_only) return "not optimised";
   if (failed()) return "FAILED";
   if (!changed()) return search ? nothing_found(*search) : "no clean-up applied";
   return check ? "PASSED" : "UNCHECKED";
@@ -205,6 +206,15 @@ std::string describe_check(const Summary& summary) {
       text += fmt::format("; with {}, {} of {} finite elements are no longer finite", inputs, with_commas(kinds.lost),
                           with_commas(kinds.finite));
   if (!check.reason.empty()) text += fmt::format(" ({})", on_one_line(check.reason));
+  return text;
+}
+
+std::string describe_coverage(const Summary& summary) {
+  if (!summary.coverage) return "nothing is understood: the model cannot be imported";
+  std::string text = table_of(*summary.coverage);
+  if (!summary.prices.empty()) text += fmt::format("\nprices: {}\n", summary.prices);
+  text += sizes_text(summary.assumed);
+  if (!text.empty()) text.pop_back();  // the console ends the line
   return text;
 }
 

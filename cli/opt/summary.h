@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/bench/figures.h"
+#include "cli/details/changes.h"
 #include "cli/opt/coverage.h"
 #include "cli/opt/search.h"
 #include "onnx/check/compare.h"
@@ -30,6 +31,7 @@ struct Summary {
   std::filesystem::path input, output;
   std::optional<std::filesystem::path> certificate;  ///< where it was written
   bool written = false;
+  bool coverage_only = false;         ///< nothing was to be optimised
   std::optional<std::string> engine;  ///< "model.taso, for NVIDIA H200", if one was written
   ModelCounts before, after;
   std::vector<onnx::CleanupCount> passes;
@@ -41,6 +43,7 @@ struct Summary {
   std::optional<Ratio> confirmed;          ///< how many times as fast it is on the GPU; missing without --confirm
   std::optional<onnx::CheckResult> check;  ///< missing if the check is off
   pricing::AssumedSizes assumed;           ///< sizes that the prices assume
+  std::optional<Details> details;          ///< for the page, if one is written
   unsigned samples = 0;
   std::uint64_t seed = 0;
   std::vector<std::pair<std::string, double>> seconds;  ///< by phase
@@ -53,6 +56,8 @@ struct Summary {
 
 /// The closing table without the verdict; several lines.
 std::string table_of(const Summary& summary);
+/// What is understood, for `--coverage`; several lines.
+std::string describe_coverage(const Summary& summary);
 /// One line on the check.
 std::string describe_check(const Summary& summary);
 /// The report, as JSON text.

@@ -135,6 +135,20 @@ class Maker {
     return outlook;
   }
 
+  Timeline timeline(std::uint32_t most_lanes) {
+    const Outlook outlook = look_ahead(most_lanes);
+    const std::vector<Span> spans = spans_of(
+        execution_.tasks, outlook.lanes > 1 ? steps_.schedules.front() : one_after_the_other(execution_.tasks));
+    Timeline timeline;
+    timeline.steps.resize(plan_.steps.size());
+    for (std::size_t i = 0; i < spans.size(); ++i)
+      if (i < execution_.plan_steps.size())
+        timeline.steps[execution_.plan_steps[i]] = spans[i];
+      else
+        timeline.copies.push_back(spans[i]);
+    return timeline;
+  }
+
  private:
   void bind_steps() {
     need_known_sizes();
@@ -480,6 +494,11 @@ Execution make_execution(const cost::WholeGraph& view, const Graph& graph, const
 Outlook look_ahead(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan, cost::Precision precision,
                    std::uint32_t most_lanes) {
   return Maker(view, graph, plan, precision).look_ahead(most_lanes);
+}
+
+Timeline timeline_of(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan,
+                     cost::Precision precision, std::uint32_t most_lanes) {
+  return Maker(view, graph, plan, precision).timeline(most_lanes);
 }
 
 std::vector<std::byte> to_device(const Array& array, cost::Precision precision) {

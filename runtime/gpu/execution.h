@@ -36,6 +36,16 @@ struct Outlook {
 Outlook look_ahead(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan, cost::Precision precision,
                    std::uint32_t most_lanes = usual_lanes);
 
+/// When and where the steps of a plan run, as look_ahead() predicts: in the streams of the best schedule, or one after
+/// the other. Steps that do nothing take no time.
+struct Timeline {
+  std::vector<Span> steps;   ///< of the plan
+  std::vector<Span> copies;  ///< of outputs, which a plan does not contain
+};
+/// Throws InputError like look_ahead().
+Timeline timeline_of(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan,
+                     cost::Precision precision, std::uint32_t most_lanes = usual_lanes);
+
 /// Converts an input to its bytes on the device, and an output back. The element type is the stored one; the order is
 /// row-major.
 std::vector<std::byte> to_device(const Array& array, cost::Precision precision);

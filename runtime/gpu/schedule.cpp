@@ -63,11 +63,13 @@ class Machine {
     return shares < 1;
   }
 
-  void start(std::uint32_t task, const Task& what, double delay) {
+  /// Returns the moment at which the task starts.
+  double start(std::uint32_t task, const Task& what, double delay) {
     const auto cost = static_cast<double>(code_.cost_of(what));
     const double launch = std::min(manner_.launch, cost / 2);
     if (manner_.begins > 0) delay = begin_at(now_ + delay) - now_;
     running_.push_back({task, delay + launch, cost - launch, std::clamp(what.*manner_.part, 0.0, 1.0)});
+    return now_ + delay;
   }
 
   /// Advances until at least one task finishes, and returns the finished tasks.
@@ -341,7 +343,13 @@ class ListScheduler {
   Schedule schedule_;
 };
 
-cost::Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, const Manner& manner) {
+/// The start and the end of each task, in picoseconds.
+struct Moments {
+  std::vector<double> begin, end;
+};
+
+cost::Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, const Manner& manner,
+                    Moments* moments = nullptr) {
   Machine machine(manner);
   std::vector<double> finished(tasks.size(), -1);
   std::vector<std::vector<const Schedule::Step*>> queues(schedule.lanes);
@@ -349,6 +357,7 @@ cost::Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, co
   std::vector<bool> is_busy(schedule.lanes, false);
   std::vector<std::uint32_t> lane_of(tasks.size(), 0);
   std::vector<double> free_since(schedule.lanes, 0);
+  if (moments != nullptr) moments->begin.assign(tasks.size(), 0);
 
   const auto start = [&](std::uint32_t lane) {
     if (is_busy[lane] || at[lane] == queues[lane].size()) return;
@@ -359,7 +368,8 @@ cost::Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, co
       if (finished[other] < 0) return;
       delay = std::max(delay, finished[other] + manner.crossing - machine.now());
     }
-    machine.start(step.task, tasks[step.task], delay);
+    const double begin = machine.start(step.task, tasks[step.task], delay);
+    if (moments != nullptr) moments->begin[step.task] = begin;
     is_busy[lane] = true;
     ++at[lane];
   };
@@ -384,6 +394,7 @@ cost::Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, co
     if (tasks[step.task].is_barrier) finish_all();
   }
   finish_all();
+  if (moments != nullptr) moments->end = std::move(finished);
   return static_cast<cost::Cost>(machine.now() + 0.5);
 }
 
@@ -447,6 +458,28 @@ cost::Cost expect(const std::vector<Task>& tasks, const Schedule& schedule) {
   const cost::Cost alone = one_after_the_other(tasks).predicted;
   const cost::Cost gain = alone - simulate(tasks, schedule, as_found);
   return alone - static_cast<cost::Cost>(cost::h200::gain_in_lanes * static_cast<double>(gain));
+}
+
+std::vector<Span> spans_of(const std::vector<Task>& tasks, const Schedule& schedule) {
+  std::vector<Span> spans(tasks.size());
+  if (schedule.lanes == 1) {
+    CodeAtHand code;
+    cost::Cost now = 0;
+    for (const Schedule::Step& step : schedule.steps) {
+      const cost::Cost begin = now;
+      now += code.cost_of(tasks[step.task]);
+      spans[step.task] = {0, begin, now};
+    }
+    return spans;
+  }
+  Moments moments;
+  const cost::Cost simulated = simulate(tasks, schedule, as_found, &moments);
+  const double stretch =
+      simulated > 0 ? static_cast<double>(expect(tasks, schedule)) / static_cast<double>(simulated) : 1;
+  for (const Schedule::Step& step : schedule.steps)
+    spans[step.task] = {step.lane, static_cast<cost::Cost>(moments.begin[step.task] * stretch),
+                        static_cast<cost::Cost>(moments.end[step.task] * stretch)};
+  return spans;
 }
 
 StepOrder::StepOrder(const std::vector<Task>& tasks, const Schedule& schedule)

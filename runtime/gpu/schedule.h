@@ -61,6 +61,15 @@ cost::Cost play(const std::vector<Task>& tasks, const Schedule& schedule);
 /// without need costs its whole time.
 cost::Cost expect(const std::vector<Task>& tasks, const Schedule& schedule);
 
+/// When and where a task runs.
+struct Span {
+  std::uint32_t lane = 0;
+  cost::Cost begin = 0, end = 0;
+};
+/// By task, as `expect` predicts it. The simulated times are stretched to the expected time, because that discounts the
+/// gain of concurrent steps.
+std::vector<Span> spans_of(const std::vector<Task>& tasks, const Schedule& schedule);
+
 /// The order of steps that a schedule guarantees.
 class StepOrder {
  public:

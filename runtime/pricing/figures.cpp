@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cost/plan/plan.h"
+#include "cost/pricing/call.h"
 #include "ops/core/error.h"
 #include "runtime/gpu/execution.h"
 
@@ -38,6 +39,20 @@ void add_lanes(Figures& figures, const cost::WholeGraph& view, const Graph& grap
 
 }  // namespace
 
+std::string why_on_host(const cost::GraphView& view, const cost::Kernel& kernel) {
+  if (kernel.kind != cost::Kernel::Kind::opaque || cost::can_be_called(view, kernel)) return "";
+  const Opaque* const opaque = view.opaque(kernel.main);
+  if (opaque == nullptr || !opaque->body) return "unknown operator";
+  if (const std::string obstacle = opaque->body->obstacle(); !obstacle.empty()) return obstacle;
+  if (opaque->body->has_programs()) return "it contains graphs";
+  for (std::size_t i = 0; i < view.operands(kernel.main); ++i) {
+    const cost::PlanValue operand = view.operand(kernel.main, i);
+    if (operand != cost::no_plan_value && view.extents(operand) == nullptr)
+      return "the rank of an operand is not known";
+  }
+  return "no kernel";
+}
+
 Figures figures_of(const Graph& graph, const cost::DimensionSizes& sizes, const Pricing& pricing) {
   const cost::WholeGraph view(graph, sizes, cost::best_layout(graph, pricing.times(), sizes, pricing.threads()));
   const cost::Plan laid_out = cost::plan(view, pricing.times());
@@ -52,6 +67,9 @@ Figures figures_of(const Graph& graph, const cost::DimensionSizes& sizes, const 
     figures.bytes_moved += step.kernel.bytes + step.kernel.weight_bytes;
     if (pricing.times().measured(view, step.kernel))
       figures.measured += cost::in_units(cost::Objective::time, step.price);
+    if (step.kernel.kind != cost::Kernel::Kind::opaque || view.opaque(step.kernel.main) == nullptr) continue;
+    figures.opaque.push_back({view.opaque(step.kernel.main)->serial, cost::in_units(cost::Objective::time, step.price),
+                              why_on_host(view, step.kernel)});
   }
   add_lanes(figures, view, graph, laid_out, pricing);
   return figures;

@@ -26,11 +26,21 @@ struct Figures {
   std::size_t launches = 0;
   /// Operators that compute weights at run time; the plan assumes that they run ahead of time.
   std::size_t work_on_weights = 0;
+  /// Operators that taso does not model and that need work at run time.
+  struct OpaqueWork {
+    std::uint64_t serial = 0;    ///< of the node, see ops::Opaque
+    double seconds = 0;          ///< predicted
+    std::string no_kernel = {};  ///< why the host computes it; empty if the GPU has a kernel
+  };
+  std::vector<OpaqueWork> opaque = {};
   double bytes_moved = 0;       ///< read and written by all kernels, including weights
   std::int64_t peak_bytes = 0;  ///< of activations; inputs and weights belong to the caller
 
   double of(cost::Objective objective) const;
 };
+
+/// Why the host computes the kernel; empty if the GPU does.
+std::string why_on_host(const cost::GraphView& view, const cost::Kernel& kernel);
 
 /// The figures of the plan that would run: the fastest in either layout, whatever the objective.
 Figures figures_of(const Graph& graph, const cost::DimensionSizes& sizes, const Pricing& pricing);

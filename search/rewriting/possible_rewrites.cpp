@@ -1,6 +1,7 @@
 #include "search/rewriting/possible_rewrites.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "search/rewriting/rewrite.h"
 
@@ -15,7 +16,21 @@ constexpr std::size_t reach_of_prices = 4;
 /// Matching steps, of 20 to 50 ns each, between two calls of should_end().
 constexpr std::size_t steps_between_questions = 1024;
 
+void add_trial(Trials& trials, std::string_view rule, const RuleTrials& more) {
+  const auto found = trials.find(rule);
+  if (found == trials.end()) {
+    trials.emplace(rule, more);
+    return;
+  }
+  found->second.matched += more.matched;
+  found->second.saved = std::max(found->second.saved, more.saved);
+}
+
 }  // namespace
+
+void add(Trials& trials, const Trials& more) {
+  for (const auto& [rule, one] : more) add_trial(trials, rule, one);
+}
 
 PossibleRewrites::PossibleRewrites(Program& program, const std::vector<const RewriteRule*>& rules, Prices& prices,
                                    std::function<bool()> should_end)
@@ -76,6 +91,7 @@ bool PossibleRewrites::look(ComputationId root) {
     candidate.hash -= before;
     candidate.difference = prices_.difference(program_, log);
     program_.undo(log);
+    add_trial(trials_, match.rule->name(), {1, -candidate.difference.charged()});
     candidate.match = std::make_shared<const Match>(std::move(match));
     here.push_back(std::move(candidate));
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -18,6 +19,15 @@ struct PossibleRewrite {
   GraphCost difference;  ///< the additional cost of the graph afterwards
   ProgramHash hash;      ///< the change of the graph's hash
 };
+
+/// How often a rule applied, and what it would have saved at best, as a single step.
+struct RuleTrials {
+  std::size_t matched = 0;
+  cost::Cost saved = 0;  ///< negative if every place would have cost something
+};
+/// By rule.
+using Trials = std::map<std::string, RuleTrials, std::less<>>;
+void add(Trials& trials, const Trials& more);
 
 class PossibleRewrites {
  public:
@@ -35,6 +45,7 @@ class PossibleRewrites {
   /// Matches again everything that was touched, and everything left over when matching was last ended.
   void repair();
   std::size_t matched() const { return matched_; }
+  const Trials& trials() const { return trials_; }
 
  private:
   void look_at(std::vector<ComputationId> roots);
@@ -53,6 +64,7 @@ class PossibleRewrites {
   std::function<bool()> should_end_;
   std::size_t steps_ = 0;
   std::size_t matched_ = 0;
+  Trials trials_;
 };
 
 }  // namespace taso::search

@@ -21,6 +21,28 @@ bool says_something(const rules::RewriteCertificate& certificate) {
   return !certificate.steps.empty() || !certificate.before.empty() || !certificate.after.empty();
 }
 
+/// What the page shows of both models; nothing if they cannot be imported.
+std::optional<Details> page_details(const OptRun& run, const Candidate& candidate) {
+  if ((!run.options.html && !run.options.explain) || !candidate.cleaned) return std::nullopt;
+  AppliedChanges applied;
+  applied.objective = run.options.objective;
+  applied.clean_ups = candidate.clean_ups;
+  applied.clean_ups.insert(applied.clean_ups.end(), candidate.clean_ups_after.begin(), candidate.clean_ups_after.end());
+  if (candidate.is_improved()) {
+    applied.steps = candidate.search->steps;
+    applied.names = candidate.search->names;
+  }
+  try {
+    const onnx::ModelView original = onnx::view_of(run.model);
+    ModelDetails before = details_of(original, *candidate.cleaned, run.shapes, run.pricing);
+    if (!candidate.clean_ups.empty()) add_types(before, onnx::import_model(original));
+    ModelDetails after = details_of(candidate.edit->view(), *candidate.edit->imported(), run.shapes, run.pricing);
+    return compare_details(std::move(before), std::move(after), std::move(applied), run.rules.rules);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
 bool has_failed(const Candidate& candidate) { return candidate.check && !candidate.check->passed; }
 
 }  // namespace
@@ -31,6 +53,8 @@ Draft draft_of(const OptRun& run, Candidate& candidate) {
   draft.before = figures_before(run, candidate);
   draft.after = figures_after(run, candidate);
   if (candidate.cleaned) draft.assumed = pricing::assumed_sizes(candidate.cleaned->graph, run.shapes);
+  if (candidate.coverage && draft.before) add_work(*candidate.coverage, *draft.before);
+  draft.details = page_details(run, candidate);
   candidate.cleaned.reset();
   candidate.edit->forget_imported();
   draft.model = candidate.edit->edited_copy(run.model);

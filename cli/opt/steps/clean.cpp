@@ -44,6 +44,7 @@ Candidate clean(const OptRun& run) {
   cleaned.passes = onnx::clean_up(*cleaned.edit, clean_ups_of(run.options), &actions);
   cleaned.clean_ups = steps_of(actions);
   cleaned.cleaned = imported(*cleaned.edit);
+  if (cleaned.cleaned) cleaned.coverage = coverage_of(cleaned.edit->view(), *cleaned.cleaned);
   return cleaned;
 }
 
@@ -54,6 +55,7 @@ Candidate leave_as_it_is(const OptRun& run, const Candidate& given_up, const std
   plain.passes = given_up.passes;
   for (onnx::CleanupCount& pass : plain.passes) pass.count = 0;
   plain.cleaned = imported(*plain.edit);
+  if (plain.cleaned) plain.coverage = coverage_of(plain.edit->view(), *plain.cleaned);
   plain.search = given_up.search;
   plain.check = onnx::CheckResult{true, onnx::CheckResult::Scope::unchanged, 0, 0,
                                   fmt::format("no clean-up was kept: {}", reason)};

@@ -11,7 +11,9 @@
 
 #include "cli/bench/figures.h"
 #include "cli/console/console.h"
+#include "cli/details/changes.h"
 #include "cli/files/rule_set.h"
+#include "cli/opt/coverage.h"
 #include "cli/opt/phases.h"
 #include "cli/opt/search.h"
 #include "cli/opt/settings.h"
@@ -48,7 +50,8 @@ struct Draft {
   rules::RewriteCertificate certificate;
   std::optional<pricing::Figures> before, after;
   pricing::AssumedSizes assumed;
-  std::string rejection;  ///< of the certificate; empty if it was accepted, or not replayed
+  std::optional<Details> details;  ///< if a page is to be written
+  std::string rejection;           ///< of the certificate; empty if it was accepted, or not replayed
 };
 
 /// Cached figures of a graph, valid until another kernel is measured.
@@ -66,6 +69,7 @@ struct Candidate {
   std::vector<rules::CleanupStep> clean_ups_after;  ///< after the search
   /// The graph that the search started from; null if the model cannot be imported. Valid as long as the edit.
   std::shared_ptr<const onnx::ImportedModel> cleaned;
+  std::optional<Coverage> coverage;        ///< of that graph
   std::optional<SearchSummary> search;     ///< missing if there was no search
   std::optional<Ratio> confirmed;          ///< how many times as fast it is on the GPU
   std::optional<onnx::CheckResult> check;  ///< missing if the models were not compared

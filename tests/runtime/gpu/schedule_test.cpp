@@ -148,6 +148,32 @@ TEST_CASE("a sequential schedule takes the sum of all tasks") {
   }
 }
 
+TEST_CASE("spans end at the expected time, follow what they need, and never overlap in a lane") {
+  Random random(7);
+  for (int round = 0; round < 200; ++round) {
+    const std::vector<Task> tasks = random_tasks(random);
+    std::vector<Schedule> tried{one_after_the_other(tasks)};
+    for (Schedule& one : schedules(tasks, 8)) tried.push_back(std::move(one));
+    for (const Schedule& schedule : tried) {
+      const std::vector<Span> spans = spans_of(tasks, schedule);
+      REQUIRE(spans.size() == tasks.size());
+      const cost::Cost total = schedule.lanes == 1 ? schedule.predicted : schedule.expected;
+      cost::Cost last = 0;
+      std::vector<cost::Cost> free(schedule.lanes, 0);
+      for (const Schedule::Step& step : schedule.steps) {
+        const Span& span = spans[step.task];
+        CHECK(span.lane == step.lane);
+        CHECK(span.begin <= span.end);
+        CHECK(span.begin + 1 >= free[span.lane]);  // one for rounding
+        free[span.lane] = span.end;
+        for (const std::uint32_t need : tasks[step.task].needs) CHECK(span.begin + 1 >= spans[need].end);
+        last = std::max(last, span.end);
+      }
+      CHECK(std::abs(last - total) <= 2);
+    }
+  }
+}
+
 TEST_CASE("a step costs less if it was one of the last two kinds") {
   std::vector<Task> tasks(9, {10 * microsecond, 1, false, {}});
   const std::array<std::uint32_t, 9> kinds{1, 1, 2, 1, 2, 3, 1, 2, 2};

@@ -1,0 +1,333 @@
+// Fills the page from the report and the details. Names come from the model and may be anything: they only ever become
+// text, never markup.
+"use strict";
+
+const report = JSON.parse(document.getElementById("report").textContent);
+const details = JSON.parse(document.getElementById("details").textContent);
+
+const objective = report.search ? report.search.objective : "time";
+function cost(number) {
+  if (objective === "memory") return bytes(number);
+  return objective === "launches" ? plural(number, "kernel") : time(number);
+}
+
+const fileName = (path) => path.split(/[\\/]/).pop();
+const before = report.before, after = report.after;
+const runTime = (side) => side.predicted && (side.predicted.seconds_in_lanes || side.predicted.seconds);
+const hasTimes = Boolean(before.predicted && after.predicted);
+const isChanged = Boolean(report.search && report.search.applied.length);
+
+function fillHeader() {
+  document.title = `${fileName(report.input)} – taso-opt`;
+  byId("program").textContent = `${report.program.name} ${report.program.version}`;
+  byId("model").textContent = fileName(report.input);
+  const verdict = report.verdict, isGood = verdict === "PASSED", isBad = verdict === "FAILED";
+  const headline = byId("headline");
+  headline.append(el("span", {class: `verdict ${isGood ? "good" : isBad ? "bad" : "plain"}`}, verdict));
+  if (isChanged && hasTimes) {
+    const from = runTime(before), to = runTime(after);
+    headline.append(
+        el("span", {class: "lead"}, `Predicted: ${(from / to).toFixed(2)} times as fast`),
+        el("span", {class: "sub"}, `${time(from)} → ${time(to)}`));
+  } else {
+    const cleaned = Object.values(report.passes).reduce((sum, count) => sum + count, 0);
+    headline.append(
+        el("span", {class: "lead"},
+           isChanged   ? "The model was rewritten" :
+               cleaned ? `Cleaned up${report.search ? "; no faster graph found" : ""}` :
+                         "The model stays as it is"));
+  }
+  const check = report.check, checks = byId("checks");
+  const line = (kind, ...text) => checks.append(el("li", {class: kind}, ...text));
+  if (isChanged)
+    line(
+        "good",
+        `Every rewrite follows a proved rule (${plural(report.search.applied.length, "rule")} used, rule set ${
+            report.search.rules_hash.slice(0, 8)}).`);
+  if (!check)
+    line("open", "The outputs were not compared, because the check is off.");
+  else
+    line(
+        check.passed ? "good" : "bad",
+        `${check.passed ? "The outputs agree" : "The outputs differ"}: ${report.check_text}.`);
+  if (report.certificate)
+    line(
+        "good", "The certificate was replayed by independent code: ", el("code", {}, fileName(report.certificate)),
+        ".");
+  else if (!isBad)
+    line("open", "No certificate was written.");
+  if (report.confirmed)
+    line(
+        "good",
+        `On the GPU: ${report.confirmed.ratio.toFixed(3)} times as fast (${report.confirmed.low.toFixed(3)} to ${
+            report.confirmed.high.toFixed(3)}).`);
+  else if (isChanged)
+    line("open", "Times are predictions; --confirm or taso-bench measures them on a GPU.");
+  if (!report.output && !isBad) line("open", "The model was not written.");
+  for (const section of document.querySelectorAll("main > section"))
+    byId("contents").append(el("a", {href: `#${section.id}`}, section.querySelector("h2").textContent));
+}
+
+function fillFigures() {
+  const figures = byId("figures");
+  const add = (name, from, to, format, about) => {
+    const most = Math.max(from, to) || 1, change = from ? (to - from) / from : 0;
+    const text =
+        Math.abs(change) < 0.0005 ? "unchanged" : `${percent(Math.abs(change))} ${change < 0 ? "less" : "more"}`;
+    const kind = Math.abs(change) < 0.01 ? "quiet" : change < 0 ? "good" : "bad";
+    figures.append(
+        el("div", {class: "figure", title: about || ""}, el("div", {class: "name"}, name),
+           el("div", {class: "values"}, el("span", {class: "was"}, `${format(from)} → `), format(to)),
+           el("div", {class: "bars"}, el("div", {class: "bar", style: `width:${100 * from / most}%`}),
+              el("div", {class: "bar after", style: `width:${100 * to / most}%`})),
+           el("div", {class: `change ${kind}`}, text)));
+  };
+  if (hasTimes) {
+    const a = before.predicted, b = after.predicted;
+    if (a.seconds_in_lanes && b.seconds_in_lanes)
+      add("Predicted time", a.seconds_in_lanes, b.seconds_in_lanes, time,
+          "with independent kernels running concurrently");
+    add(a.seconds_in_lanes ? "Sum of all kernels" : "Predicted time", a.seconds, b.seconds, time,
+        "one kernel after the other");
+    add("Kernels", a.kernels, b.kernels, whole);
+  }
+  add("Operators", before.nodes, after.nodes, whole, "nodes of the model file");
+  add("File", before.bytes, after.bytes, bytes, "message and weights");
+  if (hasTimes) {
+    add("Bytes moved", before.predicted.bytes_moved, after.predicted.bytes_moved, bytes,
+        "read and written by all kernels");
+    add("Peak memory", before.predicted.peak_activation_bytes, after.predicted.peak_activation_bytes, bytes,
+        "of activations");
+  }
+  const sure = [];
+  if (hasTimes) {
+    const share = (side) => side.predicted.seconds > 0 ? side.predicted.measured_seconds / side.predicted.seconds : 0;
+    const least = Math.min(share(before), share(after));
+    sure.push(
+        least > 0.995 ? "All of the predicted time adds up kernels that were measured." :
+                        `How sure: ${percent(share(before))} of the time before and ${
+                            percent(share(after))} after comes from measured kernels; the rest is estimated.`);
+    sure.push(
+        `Prices: ${report.prices}. “Before” is the model after the clean-ups, which are not credited to the search.`);
+    if (after.predicted.no_lanes) sure.push(`Concurrent time is not predicted: ${after.predicted.no_lanes}.`);
+  } else {
+    sure.push("There is no prediction, because the model has no plan.");
+  }
+  const inputs = Object.entries(report.assumed_sizes.inputs).map(([name, shape]) => `${name} ${shape.join("×")}`);
+  if (inputs.length)
+    sure.push(`Sizes that the model leaves open are assumed: ${inputs.join(", ")} (--test-input-shape changes them).`);
+  if (report.assumed_sizes.sizes_inside)
+    sure.push(`${plural(report.assumed_sizes.sizes_inside, "inner size")} that no input determines counted as 1.`);
+  byId("sureness").textContent = sure.join(" ");
+  const names = [...new Set([...Object.keys(before.operators), ...Object.keys(after.operators)])].sort();
+  const rows =
+      names
+          .map((name) => {
+            const from = before.operators[name] || 0, to = after.operators[name] || 0, change = to - from;
+            return {
+              change: Math.abs(change),
+              changed: change !== 0,
+              cells: [name, whole(from), whole(to), change ? (change > 0 ? "+" : "−") + whole(Math.abs(change)) : ""]
+            };
+          })
+          .sort((a, b) => b.change - a.change);
+  byId("operators").append(table(["operator", "before", "after", "change"], rows, [1, 2, 3]));
+}
+
+function fillSearch() {
+  const search = report.search;
+  if (!search) {
+    byId("search-note").textContent = "Nothing was searched: only the clean-ups ran.";
+    return;
+  }
+  const kind = search.network.kind === "unknown" ?
+      "" :
+      ` Recognised as “${search.network.kind}”: rules that paid off for such networks were preferred.`;
+  const places = `Rules applied in ${plural(search.matched, "place")}.`;
+  byId("search-note").textContent = `Graphs expanded: ${whole(search.expanded)}, with ${
+                                        whole(search.usable_rules)} of ${whole(search.rules)} rules. ` +
+      `${places} ${search.end[0].toUpperCase()}${search.end.slice(1)}.${kind}`;
+  drawCourse(search);
+  if (!search.applied.length) return;
+  const most = Math.max(...search.applied.map((one) => Math.abs(one.saved))) || 1;
+  const rows = [...search.applied].sort((a, b) => b.saved - a.saved).map((one) => {
+    const rule = details && details.rules[one.rule];
+    return {
+      cells: [
+        el("code", {}, one.rule), rule ? mathematics(rule, "15px") : "", whole(one.count),
+        one.saved < 0 ? `costs ${cost(-one.saved)}` : cost(one.saved), el("div", {
+          class: "bar after",
+          style:
+              `width:${Math.max(2, 90 * Math.abs(one.saved) / most)}px${one.saved < 0 ? ";background:var(--gone)" : ""}`
+        })
+      ]
+    };
+  });
+  byId("applied").append(
+      el("h3", {style: "margin-top:24px"}, "Rules on the way to the result"),
+      table(["rule", "what it says", "times", "saved", ""], rows, [2, 3]));
+  if (rows.some((_, i) => search.applied[i].saved < 0))
+    byId("applied").append(el("p", {class: "note"}, "A step that costs something makes a later one possible."));
+}
+
+function drawCourse(search) {
+  const course = search.course.filter((moment) => moment[2] > 0);
+  if (course.length < 2) return;
+  const [wide, high, left, low] = [760, 200, 74, 34];
+  const lastX = Math.max(1, course[course.length - 1][1]), costs = course.map((moment) => moment[2]);
+  const most = Math.max(...costs), least = Math.min(...costs), span = most - least || most * 0.1 || 1;
+  const x = (expanded) => left + (wide - left - 16) * expanded / lastX,
+        y = (value) => 14 + (high - low - 24) * (most - value) / span;
+  let path = `M${x(course[0][1])} ${y(course[0][2])}`;
+  for (const moment of course.slice(1)) path += ` H${x(moment[1])} V${y(moment[2])}`;
+  const chart =
+      svg("svg", {
+        viewBox: `0 0 ${wide} ${high}`,
+        class: "chart",
+        role: "img",
+        "aria-label": "The course of the search",
+        style: `max-width:${wide}px;width:100%`
+      },
+          svg("line", {x1: left, x2: wide - 16, y1: high - low, y2: high - low}), svg("path", {d: path}));
+  for (const value of most === least ? [most] : [most, least]) {
+    const text = cost(most) !== cost(least) || value === most ? cost(value) : `${percent(1 - least / most)} less`;
+    chart.append(svg("text", {x: left - 8, y: y(value) + 4, "text-anchor": "end"}, text));
+    chart.append(svg("line", {x1: left, x2: wide - 16, y1: y(value), y2: y(value), "stroke-dasharray": "2 4"}));
+  }
+  chart.append(
+      svg("text", {x: left, y: high - low + 20}, "0"),
+      svg("text", {x: wide - 16, y: high - low + 20, "text-anchor": "end"},
+          `${whole(lastX)} graphs, ${significant(course[course.length - 1][0])} s`));
+  byId("course").append(
+      el("h3", {style: "margin-top:18px"}, objective === "time" ? "Best sum of kernels so far" : "Best cost so far"),
+      chart);
+}
+
+function fillOpaque() {
+  const coverage = report.coverage, note = byId("opaque-note");
+  if (!coverage) {
+    note.textContent = "Nothing was understood: the model cannot be imported.";
+    return;
+  }
+  const hostTime = coverage.opaque.reduce((sum, one) => sum + (one.on_host_because ? one.seconds : 0), 0);
+  const opaqueTime = coverage.opaque.reduce((sum, one) => sum + one.seconds, 0) - hostTime;
+  if (!coverage.opaque.length) {
+    note.textContent =
+        `Nothing: all ${plural(coverage.operators, "operator")} are understood, and all of them run on the GPU.`;
+    return;
+  }
+  note.textContent = `${whole(coverage.understood)} of ${
+                         plural(coverage.operators, "operator")} are understood. No rule can change the others; ` +
+      `they stay as they are${hostTime > 0 ? ", and those without a kernel run on the host" : ""}.`;
+  if (coverage.seconds > 0) {
+    const known = Math.max(0, coverage.seconds - hostTime - opaqueTime);
+    const parts = [
+      ["understood", known, "--made"], ["opaque, on the GPU", opaqueTime, "--opaque"],
+      ["on the host", hostTime, "--host"]
+    ];
+    byId("opaque-bar")
+        .append(
+            el("div", {class: "stack"},
+               ...parts.map(
+                   ([name, part, colour]) =>
+                       el("div",
+                          {style: `width:${100 * part / coverage.seconds}%;background:var(${colour})`, title: name}))),
+            el("p", {class: "legend"},
+               ...parts.map(
+                   ([name, part, colour]) =>
+                       el("span", {}, el("span", {class: "swatch", style: `background:var(${colour})`}),
+                          `${name}: ${time(part)}, ${percent(part / coverage.seconds)}`))));
+  }
+  const rows =
+      coverage.opaque.map((one) => ({
+                            cells: [
+                              one.operator, whole(one.count), time(one.seconds),
+                              one.on_host_because ? el("span", {class: "bad"}, `host: ${one.on_host_because}`) : "GPU",
+                              one.reason, places(one.at, one.count)
+                            ]
+                          }));
+  byId("opaque-table")
+      .append(table(["operator", "count", "time", "runs on", "not understood because", "results"], rows, [1, 2]));
+}
+
+function places(names, count) {
+  const shown = names.slice(0, 3).flatMap(
+      (name,
+       i) => [i ? ", " : "", el("button", {class: "link", onclick: () => openValue(name)}, el("code", {}, name))]);
+  return el("span", {}, ...shown, count > 3 ? ` and ${whole(count - 3)} more` : "");
+}
+
+function fillRefusals() {
+  const search = report.search, box = byId("refusals");
+  const say = (text) => box.append(el("p", {class: "note"}, text));
+  if (!search) {
+    say("Nothing was tried.");
+    return;
+  }
+  const list = (applied) => applied
+                                .map(
+                                    (one) => `${one.rule} (${plural(one.count, "time")}, ${
+                                        one.saved < 0 ? "costing" : "saving"} ${cost(Math.abs(one.saved))})`)
+                                .join("; ");
+  if (search.note)
+    say(`A result was discarded: ${search.note}.${
+        search.given_up.length ? ` It had used ${list(search.given_up)}.` : ""}`);
+  if (search.left_out.length)
+    say(`Left out, because the check objected (${search.objection}): ${search.left_out.join(", ")}.`);
+  if (search.unconfirmed) say(`Not confirmed on the GPU: ${search.unconfirmed}.`);
+  if (search.float.rules_left_out)
+    say(`Rules that --float ${search.float.mode} does not admit: ${whole(search.float.rules_left_out)}.`);
+  say(`A result must save at least ${
+      significant(search.min_gain_percent || 0)} %, and may enlarge the weights by at most ${
+      significant(search.max_growth_percent)} %.`);
+  const used = new Set(search.applied.map((one) => one.rule));
+  const trials = search.trials.filter((one) => !used.has(one.rule)).sort((a, b) => b.saved - a.saved);
+  if (!trials.length) {
+    say("No other rule applied anywhere.");
+    return;
+  }
+  say(`${plural(trials.length, "rule")} applied somewhere and ${
+      trials.length === 1 ?
+          "is" :
+          "are"} not part of the result: a single step would have saved nothing or too little, or another was better.`);
+  const rows = trials.map((one) => ({
+                            cells: [
+                              el("code", {}, one.rule), whole(one.matched),
+                              Math.abs(one.saved) < 1e-12 ? "nothing" :
+                                  one.saved > 0           ? `saves ${cost(one.saved)}` :
+                                                            `costs ${cost(-one.saved)}`
+                            ]
+                          }));
+  const shown = table(["rule", "places", "the best single step"], rows, [1, 2]);
+  box.append(trials.length > 8 ? el("details", {}, el("summary", {}, "Show them"), shown) : shown);
+}
+
+function fillFacts() {
+  const rows = [
+    ["input", el("code", {}, report.input)], ["output", report.output ? el("code", {}, report.output) : "none"],
+    ["certificate", report.certificate ? el("code", {}, report.certificate) : "none"], ["prices", report.prices],
+    [
+      "clean-ups",
+      Object.entries(report.passes)
+              .filter(([, count]) => count)
+              .map(([name, count]) => `${name} ${whole(count)}`)
+              .join(", ") ||
+          "none"
+    ],
+    ["time", Object.entries(report.seconds).map(([name, seconds]) => `${name} ${seconds.toFixed(2)} s`).join(", ")]
+  ];
+  if (report.search)
+    rows.push(["rule set", el("code", {}, report.search.rules_hash)], ["objective", report.search.objective]);
+  if (report.check)
+    rows.push(["check", `${plural(report.check.samples, "set")} of random inputs, seed ${report.check.seed}`]);
+  byId("facts").append(el("div", {class: "panel"}, definitions(rows)));
+}
+
+fillHeader();
+fillFigures();
+fillChanges();
+fillTimeline();
+fillSearch();
+fillOpaque();
+fillRefusals();
+fillFacts();

@@ -1,0 +1,15 @@
+# Writes a C++ source with the contents of text files: page.html becomes taso::cli::page_html.
+# cmake -D NAMESPACE=taso::cli -D FILES=a.html;b.css -D OUTPUT=text.cpp -P TasoText.cmake
+set(source "namespace ${NAMESPACE} {\n")
+foreach(file IN LISTS FILES)
+  cmake_path(GET file FILENAME name)
+  string(MAKE_C_IDENTIFIER ${name} name)
+  file(READ "${file}" text)
+  if(text MATCHES "[)]taso_text\"")
+    message(FATAL_ERROR "${file} contains the end of a C++ text")
+  endif()
+  string(APPEND source "extern const char* const ${name};\n")
+  string(APPEND source "const char* const ${name} = R\"taso_text(${text})taso_text\";\n")
+endforeach()
+string(APPEND source "}\n")
+file(WRITE "${OUTPUT}" "${source}")

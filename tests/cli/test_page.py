@@ -1,0 +1,293 @@
+"""The page of --html: complete, closed against whatever a model is called, and working in a browser."""
+
+import html.parser
+import json
+import re
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+import browser
+from opt_models import floats, model_of, run, save, weight
+from test_search import MERGING, projections, rules  # noqa: F401: a fixture
+
+in_browser = pytest.mark.skipif(browser.CHROMIUM is None, reason="there is no Chromium here")
+
+HOSTILE = "</script><img src='http://example.com/x' onerror='window.hit=1'><!--\u2028\"'&amp;\\u003c${1}"
+
+
+@pytest.fixture
+def page(taso_opt, tmp_path):
+    """Writes the page of a model; returns its file."""
+
+    def page(model, *arguments, name="model.onnx", code=0):
+        file = model if isinstance(model, type(tmp_path)) else save(model, tmp_path / name)
+        done = run(taso_opt, file, "--dry-run", "--html", tmp_path / "page.html", "--report", tmp_path / "report.json",
+                   *arguments)
+        assert done.code == code, done
+        return tmp_path / "page.html"
+
+    return page
+
+
+@pytest.fixture
+def opened(tmp_path_factory):
+    """Opens a page in a browser, which ends with the test. It must not complain or ask for anything."""
+    pages = []
+
+    def opened(file, **options):
+        pages.append(browser.Page(file, tmp_path_factory.mktemp("browser"), **options))
+        return pages[-1]
+
+    yield opened
+    for one in pages:
+        messages, requests = one.messages, one.requests
+        one.__exit__()
+        assert messages == [] and requests == [], (messages, requests)
+
+
+class Elements(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.found, self.data, self.inside = [], {}, None
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+        self.inside = dict(attributes).get("id") if tag == "script" else None
+
+    def handle_data(self, data):
+        if self.inside:
+            self.data[self.inside] = self.data.get(self.inside, "") + data
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+
+def data_of(file):
+    elements = Elements(file.read_text())
+    return json.loads(elements.data["report"]), json.loads(elements.data["details"])
+
+
+def test_the_page_contains_the_report_and_needs_nothing_else(page, rules, tmp_path):  # noqa: F811
+    file = page(projections(), *MERGING, "--rules", rules)
+    report, details = data_of(file)
+    assert report == json.loads((tmp_path / "report.json").read_text())
+    for tag, attributes in Elements(file.read_text()).found:
+        assert "src" not in attributes and tag not in ("link", "img", "iframe", "object"), (tag, attributes)
+        assert attributes.get("href", "#").startswith("#")
+    assert "default-src 'none'" in file.read_text()
+    assert [node["fate"] for node in details["before"]["nodes"]] == ["same"] + 3 * ["replaced"] + 3 * ["same"]
+    assert sorted(node["op"] for node in details["after"]["nodes"] if node["fate"] == "made") == ["MatMul", "Split"]
+    region, = details["regions"]
+    assert len(region["steps"]) == len(details["steps"]) == 2
+    assert region["saved"] == pytest.approx(report["search"]["applied"][0]["saved"])
+    rule = details["rules"]["shared-left-factor"]
+    assert rule["source"] == "x·y,  x·z" and rule["target"] == "x·[y | z] cut between columns at y.1"
+    # Every kernel belongs to a node, and all of them together take the predicted time.
+    for which in ("before", "after"):
+        kernels = details[which]["kernels"]
+        assert all(kernel["nodes"] for kernel in kernels)
+        last = max(kernel["end"] for kernel in kernels)
+        assert last == pytest.approx(report[which]["predicted"]["seconds"], rel=1e-6)
+
+
+def test_equal_changes_are_found_once(page, rules):  # noqa: F811
+    nodes, names = [], []
+    for block in range(4):  # the last has another size
+        last = names[-1] if names else "x"
+        nodes += [helper.make_node("Relu", [last], [f"r{block}"])]
+        nodes += [helper.make_node("MatMul", [f"r{block}", f"{name}{block}"], [f"p{name}{block}"]) for name in "qk"]
+        nodes += [helper.make_node("Add", [f"pq{block}", f"pk{block}"], [f"s{block}"]),
+                  helper.make_node("Softmax", [f"s{block}"], [f"y{block}"])]
+        names.append(f"y{block}")
+    random = np.random.default_rng(2)
+    weights = [weight(f"{name}{block}", random.standard_normal((8, 8 if block < 3 else 4)))
+               for block in range(4) for name in "qk"]
+    model = model_of(nodes, [floats("x", [16, 8])], [floats("y3", [16, 4])], weights)
+    _, details = data_of(page(model, *MERGING, "--rules", rules))
+    likes = [region["like"] for region in details["regions"]]
+    assert sorted(likes.count(like) for like in set(likes)) == [1, 3], likes
+
+
+def hostile_model():
+    """Names that would end the script, start an element, or confuse a template."""
+    nodes = [helper.make_node("Relu", [HOSTILE], ["a" + HOSTILE], name=HOSTILE),
+             helper.make_node(HOSTILE, ["a" + HOSTILE], ["<!-- data -->"], domain="org." + HOSTILE, name="<b>x</b>"),
+             helper.make_node("Identity", ["<!-- data -->"], ["y"])]
+    model = model_of(nodes, [floats(HOSTILE, [2, 3])], [floats("y", [2, 3])])
+    model.opset_import.add(domain="org." + HOSTILE, version=1)
+    return model
+
+
+def test_no_name_becomes_markup(page):
+    file = page(hostile_model(), "--check", "0")
+    elements = Elements(file.read_text())
+    assert not {"img", "b"} & {tag for tag, _ in elements.found}
+    _, details = data_of(file)
+    assert details["before"]["nodes"][0]["name"] == HOSTILE
+
+
+@in_browser
+def test_no_name_runs(page, opened):
+    shown = opened(page(hostile_model(), "--check", "0"))
+    assert shown.run("window.hit") is None
+    assert shown.run("document.querySelectorAll('img').length") == 0
+    assert "not part of ONNX" in shown.text("#opaque-table")
+    shown.click("#graph-before .node", 1)
+    assert HOSTILE[:20] in shown.text("#panel")
+
+
+@in_browser
+def test_clicks_show_what_is_known(page, opened, rules):  # noqa: F811
+    shown = opened(page(projections(), *MERGING, "--rules", rules))
+    assert "PASSED" in shown.text("#headline") and "times as fast" in shown.text("#headline")
+    assert "3 MatMul → MatMul, Split" in shown.text("#regions")
+    assert shown.run("document.querySelectorAll('#graph-before .node.replaced').length") == 3
+    assert shown.run("document.querySelectorAll('#graph-after .node.made').length") == 2
+    shown.click("#graph-before .node.replaced")
+    panel = shown.text("#panel")
+    assert "Before: MatMul" in panel and "float32[8, 4], weight" in panel and "shared-left-factor" in panel, panel
+    assert "y.1 >= 1" in shown.text("#rules-here") and "4 >= 1" in shown.text("#rules-here")
+    shown.click("#views button", 1)
+    assert shown.run("document.querySelector('#workbench').classList.contains('whole')") is True
+    shown.click("#timeline canvas")
+    assert "price" in shown.text("#kernel-panel")
+    shown.click("#kernel-panel button.link")
+    assert "Before:" in shown.text("#panel")
+    for section in ("glance", "changes", "time", "search", "opaque", "refused", "run"):
+        assert len(shown.text(f"#{section}").split()) > 5, section
+
+
+def test_every_kind_of_kernel_has_a_colour_and_a_name(source_folder):
+    source = (source_folder / "cost" / "plan" / "kernel.cpp").read_text()
+    kinds = re.findall(r'return "([^"]+)"', source.split("name_of(Kernel::Kind kind) {")[1].split("\n}")[0])
+    assert len(kinds) > 6
+    page = source_folder / "cli" / "details" / "page"
+    style, script = (page / "page.css").read_text(), (page / "kernels.js").read_text()
+    for kind in kinds:
+        assert style.count(f"--{kind.replace('-', '_')}: #") == 2, kind  # light and dark
+        assert re.search(rf'^  "?{kind}"?: "', script, re.MULTILINE), kind
+
+
+@in_browser
+def test_the_readers_colours_are_used(page, opened):
+    file = page(projections(), "--budget", "0")
+    colours = {opened(file, dark=dark).run("getComputedStyle(document.body).backgroundColor") for dark in (False, True)}
+    assert len(colours) == 2
+
+
+@in_browser
+def test_nothing_changed_is_a_page_too(page, opened):
+    model = model_of([helper.make_node("Relu", ["x"], ["y"])], [floats("x", [2, 3])], [floats("y", [2, 3])])
+    shown = opened(page(model))
+    assert "no faster graph found" in shown.text("#headline")
+    assert shown.run("document.querySelectorAll('#graph-before .node').length") == 2  # the input and the operator
+
+
+@in_browser
+@pytest.mark.parametrize("network", ["resnet50", "bert_base"])
+def test_networks_open_at_once(network, page, opened, taso_networks, tmp_path):
+    file = tmp_path / f"{network}.onnx"
+    assert run(taso_networks, network, "-q", "-o", file).code == 0
+    shown = opened(page(file, "--check", "0", "--budget", "60"))
+    assert shown.seconds < 2
+    shown.click("#views button", 1)
+    assert shown.run("document.querySelectorAll('#graph-before .node').length") > 5
+    if network == "bert_base":
+        assert "×12" in shown.run("document.querySelector('#regions').textContent")
+        shown.click("#graph-before .node.block")  # opens
+        assert shown.run("expanded.before.size") > 1
+
+
+@in_browser
+def test_thousands_of_nodes_stay_fluid(page, opened):
+    nodes, last = [], "x"
+    for i in range(2000):  # 6,000 nodes with branches
+        nodes += [helper.make_node("Sigmoid", [last], [f"a{i}"]), helper.make_node("Relu", [f"a{i}"], [f"b{i}"]),
+                  helper.make_node("Mul", [last, f"b{i}"], [f"c{i}"])]
+        last = f"c{i}"
+    model = model_of(nodes, [floats("x", [4])], [floats(last, [4])])
+    shown = opened(page(model, "--check", "0", "--budget", "0"))
+    assert shown.seconds < 3
+    shown.click("#graph-before .node.block")  # all of them
+    milliseconds = shown.run("""(() => {
+        const host = document.querySelector("#graph-before"), start = performance.now();
+        for (let i = 0; i < 20; ++i) { host.scrollTop = host.scrollHeight * i / 20; windows.before.draw(); }
+        return (performance.now() - start) / 20;
+    })()""")
+    assert milliseconds < 50 and shown.run("expanded.before.size") == 6000
+    assert 3 < shown.run("document.querySelectorAll('#graph-before .node').length") < 100
+    assert shown.run("windows.before.laid.width") < 1000  # it does not drift to one side
+
+
+@in_browser
+def test_benchmarks_have_a_page_too(programs, opened, tmp_path):
+    file = save(projections(), tmp_path / "model.onnx")
+    done = run(programs / "taso-bench", file, file, "--device", "cpu", "--runs", "4", "--html", tmp_path / "bench.html")
+    assert done.code == 0, done
+    shown = opened(tmp_path / "bench.html")
+    assert "times as fast as model.onnx" in shown.text("#headline")
+    assert "schema_version" not in shown.text("body")  # the data is not to be seen
+    assert "model.onnx" in shown.text("#times") and "on a GPU only" in shown.text("#kernels-note")
+
+
+@in_browser
+def test_measured_kernels_stand_beside_predicted_ones(opened, programs, tmp_path):
+    """There is no GPU here: its figures are put into the page of a run without one."""
+    file = save(projections(), tmp_path / "model.onnx")
+    assert run(programs / "taso-bench", file, "--device", "cpu", "--html", tmp_path / "bench.html").code == 0
+    page = (tmp_path / "bench.html").read_text()
+    kernels = [{"operators": f"matmul {HOSTILE}", "choice": "cuBLAS 7", "predicted": 2.0 * i, "measured": 2.5 * i * i}
+               for i in range(1, 9)]
+    mark = '"on_host": []'
+    assert page.count(mark) == 1
+    inserted = json.dumps(kernels).replace("<", "\\u003c")
+    (tmp_path / "bench.html").write_text(page.replace(mark, f'{mark}, "profile": {inserted}'))
+    shown = opened(tmp_path / "bench.html")
+    assert shown.run("document.querySelectorAll('#profiles circle').length") == 8
+    assert "72.0 µs predicted" in shown.text("#profiles") and "cuBLAS 7" in shown.text("#profiles")
+
+
+def test_the_host_and_its_share_are_told(taso_opt, tmp_path):
+    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Det", ["a"], ["b"]),
+             helper.make_node("Tanh", ["b"], ["y"])]
+    model = model_of(nodes, [floats("x", [2, 64, 64])], [floats("y", [2])])
+    file = save(model, tmp_path / "model.onnx")
+    done = run(taso_opt, file, "--dry-run", "--report", tmp_path / "report.json")
+    assert re.search(r"^on the host: 1 Det \(no kernel\), [\d.]+ % of the predicted time \([\d.]+ (µs|ms)\)$", done.err,
+                     re.MULTILINE), done
+    told = json.loads((tmp_path / "report.json").read_text())["coverage"]["opaque"]
+    assert [(one["operator"], one["on_host_because"], one["at"]) for one in told] == [("Det", "no kernel", ["b"])]
+    assert told[0]["seconds"] > 0
+
+
+def test_coverage_alone_writes_nothing(taso_opt, tmp_path):
+    nodes = [helper.make_node("Slice", ["x", "begin", "end"], ["s"]), helper.make_node("Relu", ["s"], ["a"]),
+             helper.make_node("NonZero", ["a"], ["y"])]
+    inputs = [floats("x", ["N", 4])] + [helper.make_tensor_value_info(name, onnx.TensorProto.INT64, None)
+                                        for name in ("begin", "end")]
+    model = model_of(nodes, inputs, [helper.make_tensor_value_info("y", onnx.TensorProto.INT64, None)])
+    file = save(model, tmp_path / "model.onnx")
+    done = run(taso_opt, file, "--coverage", "--report", tmp_path / "report.json")
+    assert done.code == 0 and done.err.startswith("understood "), done
+    assert "NonZero" in done.err and "PASSED" not in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.onnx", "report.json"]
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["verdict"] == "not optimised" and report["search"] is None and report["output"] is None
+    for wrong in (["-o", tmp_path / "out.onnx"], ["--html", tmp_path / "page.html"]):
+        assert run(taso_opt, file, "--coverage", *wrong).code == 2
+
+
+def test_the_story_of_a_model(taso_opt, rules, tmp_path):  # noqa: F811
+    file = save(projections(), tmp_path / "model.onnx")
+    done = run(taso_opt, file, "--dry-run", "--explain", *MERGING, "--rules", rules)
+    assert done.code == 0, done
+    story = done.err[done.err.index("changes:"):]
+    assert "3 MatMul → 1 MatMul, 1 Split, at p" in story, story
+    assert "shared-left-factor, 2 times" in story
+    assert "x·y,  x·z  ⇒  x·[y | z] cut between columns at y.1" in story
+    assert "because " in story and "y.1 >= 1: 4 >= 1" in story
