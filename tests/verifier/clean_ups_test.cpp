@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <set>
+#include <tuple>
 
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/import/import.h"
@@ -176,6 +177,34 @@ TEST_CASE("values that depend on constants and sizes are computed again") {
   last = input;
   last.set_name("w");
   CHECK(check_clean_ups(model) >= 3);
+}
+
+TEST_CASE("operands that change nothing are skipped, others are not") {
+  for (const auto& [op_type, number, is_neutral] :
+       std::vector<std::tuple<std::string, float, bool>>{{"Add", 0, true},
+                                                         {"Sub", 0, true},
+                                                         {"Mul", 1, true},
+                                                         {"Div", 1, true},
+                                                         {"Add", 1e-30F, false},
+                                                         {"Mul", 0, false},
+                                                         {"Sub", 1, false},
+                                                         {"Div", 0.5F, false},
+                                                         {"Max", 0, false}}) {
+    proto::ModelProto model = empty_model();
+    proto::GraphProto& graph = *model.mutable_graph();
+    declare(*graph.add_input(), "x", {2, 3});
+    declare(*graph.add_input(), "z", {2, 3});
+    add_floats(graph, "c", {3}, {number, number, number});
+    add_node(graph, "Add", {"x", "z"}, {"s"});
+    add_node(graph, op_type, {"s", "c"}, {"a"});
+    add_node(graph, "Relu", {"a"}, {"y"});
+    declare(*graph.add_output(), "y", {2, 3});
+    const onnx::Model before(model, {});
+    graph.mutable_node(2)->set_input(0, "s");
+    graph.mutable_node()->DeleteSubrange(1, 1);
+    INFO(op_type << " " << number);
+    CHECK(shown(before, onnx::Model(model, {})).has_value() == !is_neutral);
+  }
 }
 
 }  // namespace taso::test
