@@ -59,6 +59,31 @@ bool is_zero(const Context& context, const std::string& name) {
   }
 }
 
+/// The node that computes a value, seen through casts; null if none does.
+const proto::NodeProto* maker(const Context& context, const std::string& name) {
+  const proto::NodeProto* node = context.edit.producer(name);
+  while (node != nullptr && node->op_type() == "Cast" && node->input_size() == 1)
+    node = context.edit.producer(node->input(0));
+  return node;
+}
+
+/// Whether the node scales or shifts something that was just divided or multiplied, by one number per channel. Runtimes
+/// recognise the normalisation of layers by these nodes; without them, their own fusion is lost.
+bool ends_normalisation(const Context& context, const proto::NodeProto& node, const std::string& operand,
+                        const std::string& neutral) {
+  const proto::TensorProto* const tensor = context.edit.constant(neutral);
+  if (tensor == nullptr || tensor->dims_size() == 0 || (node.op_type() != "Mul" && node.op_type() != "Add"))
+    return false;
+  const auto is_scaling = [](const proto::NodeProto* one) {
+    return one != nullptr && (one->op_type() == "Div" || one->op_type() == "Mul");
+  };
+  const proto::NodeProto* const before = maker(context, operand);
+  if (!is_scaling(before)) return false;
+  if (node.op_type() == "Mul") return true;
+  return std::any_of(before->input().begin(), before->input().end(),
+                     [&](const std::string& name) { return is_scaling(maker(context, name)); });
+}
+
 }  // namespace
 
 void initial_state(const Context& context) {
@@ -96,6 +121,7 @@ void neutral_operand(const Context& context) {
       if (kept == 1 && !neutral->commutes) continue;
       if (operand.empty() || node.output(0).empty() || !keeps_type(context, operand, node.output(0))) continue;
       if (!is_all(context, node.input(1 - kept), neutral->number)) continue;
+      if (ends_normalisation(context, node, operand, node.input(1 - kept))) return;
       std::string name = name_of(node);
       if (bypass(context.edit, node, operand, node.output(0))) context.done.push_back(std::move(name));
       return;

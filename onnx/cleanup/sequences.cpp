@@ -36,7 +36,10 @@ bool is_view(const Context& context, const proto::NodeProto& node) {
   if (!is_default_domain(node.domain())) return false;
   if (lowered_to<op::Reshape>(context, node) != nullptr) return true;
   const auto* const transpose = lowered_to<op::Transpose>(context, node);
-  return transpose != nullptr && is_view(*transpose, context.imported.values.at(node.input(0)).shape());
+  if (transpose == nullptr || !is_view(*transpose, context.imported.values.at(node.input(0)).shape())) return false;
+  // Runtimes recognise attention by the transposes behind its products and reshapes, also where one axis has extent 1.
+  const proto::NodeProto* const first = context.edit.producer(node.input(0));
+  return first == nullptr || (first->op_type() != "MatMul" && first->op_type() != "Reshape");
 }
 
 /// A node that can be joined with the one that uses its result: that one is its only user.
@@ -65,8 +68,13 @@ void rewrite(GraphEdit& edit, const proto::NodeProto& node, const std::string& o
   });
 }
 
+/// Whether the value is a part of a shape. Runtimes recognise attention by its arithmetic on shapes, which costs little.
+bool is_of_shape(const Value& value) {
+  return value.type().element == ElementType::int64 && value.type().shape && value.shape().size() <= 1;
+}
+
 bool join_views(const Context& context, const proto::NodeProto& node) {
-  if (!is_view(context, node)) return false;
+  if (!is_view(context, node) || is_of_shape(context.imported.values.at(node.output(0)))) return false;
   std::vector<const proto::NodeProto*> joined;
   const proto::NodeProto* first = &node;
   for (const proto::NodeProto* next = before(context, node); next != nullptr && is_view(context, *next);

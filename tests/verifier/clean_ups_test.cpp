@@ -92,6 +92,20 @@ TEST_CASE("batch normalisation folded into weights is computed again") {
   }
 }
 
+TEST_CASE("batch normalisation behind a transposed convolution") {
+  for (const std::int64_t groups : {1, 2}) {
+    proto::ModelProto model = empty_model();
+    proto::GraphProto& graph = *model.mutable_graph();
+    declare(*graph.add_input(), "x", {1, 4, 5, 5});
+    add_floats(graph, "w", {4, 3, 3, 3}, numbers(108, -1));
+    auto& conv = add_node(graph, "ConvTranspose", {"x", "w"}, {"c"});
+    add_attribute(conv, "group", proto::AttributeProto::INT).set_i(groups);
+    add_norm(graph, "c", "y", 3 * groups);
+    declare(*graph.add_output(), "y", {1, 3 * groups, 7, 7});
+    CHECK(check_clean_ups(model) == 2);
+  }
+}
+
 TEST_CASE("batch normalisations in sequence") {
   proto::ModelProto model = empty_model();
   proto::GraphProto& graph = *model.mutable_graph();

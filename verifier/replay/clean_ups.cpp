@@ -129,7 +129,7 @@ const Opaque* opaque_conv(const Value& value) {
 
 /// Whether these are convolutions that differ at most in their operands.
 bool convolve_alike(const Value& a, const Value& b) {
-  if (is_a<op::Conv>(a) && is_a<op::Conv>(b))
+  if ((is_a<op::Conv>(a) && is_a<op::Conv>(b)) || (is_a<op::ConvTranspose>(a) && is_a<op::ConvTranspose>(b)))
     return ops::text_of(*a.node->as_operator()) == ops::text_of(*b.node->as_operator());
   const Opaque *first = opaque_conv(a), *second = opaque_conv(b);
   return first != nullptr && second != nullptr && first->body->same(*second->body);
@@ -298,7 +298,9 @@ class ComputedAhead {
 
   Linear linear(const Value& value) {
     const auto operands = value.node->inputs();
-    if ((is_a<op::Conv>(value) || opaque_conv(value) != nullptr) && operands.size() == 3) return {value, operands[2]};
+    if ((is_a<op::Conv>(value) || is_a<op::ConvTranspose>(value) || opaque_conv(value) != nullptr) &&
+        operands.size() == 3)
+      return {value, operands[2]};
     if (is_a<op::Add>(value) && first_.of(operands[1]) != nullptr) return {operands[0], operands[1]};
     return {value, {}};
   }
@@ -339,8 +341,12 @@ class ComputedAhead {
     if (weight == nullptr || folded == nullptr || weight->type() != folded->type() ||
         weight->extents() != folded->extents() || weight->rank() < 2 || !is_floating(weight->type()))
       return false;
-    const std::size_t axis = convolves ? 0 : weight->rank() - 1;
-    const auto channels = static_cast<std::size_t>(weight->extents()[axis]);
+    // A transposed convolution has the channels of one group along axis 1, and its groups along axis 0.
+    const bool is_transposed = is_a<op::ConvTranspose>(old.product);
+    const std::size_t axis = is_transposed ? 1 : convolves ? 0 : weight->rank() - 1;
+    const auto groups = static_cast<std::size_t>(
+        is_transposed ? std::get<op::ConvTranspose>(*old.product.node->as_operator()).groups : 1);
+    const auto channels = static_cast<std::size_t>(weight->extents()[axis]) * groups;
     const auto bias = per_channel(old_added, channels), new_bias = per_channel(new_added, channels);
     if (!bias || !new_bias) return false;
     const std::vector<double> before = weight->doubles(), after = folded->doubles();
@@ -368,9 +374,13 @@ class ComputedAhead {
     }
     for (std::size_t c = 0; c < channels; ++c)
       if (!(std::abs((*new_bias)[c] - static_cast<double>(shifts[c])) <= shift_errors[c])) return false;
-    const std::size_t run = convolves ? before.size() / std::max<std::size_t>(channels, 1) : 1;
+    std::size_t run = 1;  // elements that lie in sequence and belong to one channel
+    for (std::size_t i = axis + 1; i < weight->rank(); ++i) run *= static_cast<std::size_t>(weight->extents()[i]);
+    const std::size_t own = channels / groups;
+    const std::size_t in_group = before.size() / std::max<std::size_t>(groups, 1);
     for (std::size_t i = 0; i < before.size(); ++i) {
-      const auto exact = static_cast<double>(before[i] * factors[i / run % channels]);
+      const std::size_t channel = (is_transposed ? i / in_group * own : 0) + i / run % own;
+      const auto exact = static_cast<double>(before[i] * factors[channel]);
       // Each normalisation rounded it once.
       const double allowed = static_cast<double>(norms.size()) * rounding(weight->type(), exact);
       if (!(std::abs(after[i] - exact) <= allowed)) return false;

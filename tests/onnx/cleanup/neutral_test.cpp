@@ -49,6 +49,26 @@ TEST_CASE("an operand that changes something stays") {
   CHECK(clean(model).counts.count("neutral-operand") == 0);
 }
 
+TEST_CASE("the scale by which runtimes recognise a normalisation stays") {
+  auto model = plain_model({2, 3}, {2, 3});
+  auto& graph = *model.mutable_graph();
+  add_floats(graph, "ones", {3}, {1, 1, 1});
+  add_floats(graph, "zeros", {3}, {0, 0, 0});
+  add_floats(graph, "epsilon", {}, {0.001F});
+  add_node(graph, "Mul", {"x", "x"}, {"squares"});
+  set_integers(add_node(graph, "ReduceMean", {"squares"}, {"mean"}), "axes", {-1});
+  add_node(graph, "Add", {"mean", "epsilon"}, {"shifted"});
+  add_node(graph, "Sqrt", {"shifted"}, {"root"});
+  add_node(graph, "Div", {"x", "root"}, {"normal"});
+  add_node(graph, "Mul", {"ones", "normal"}, {"scaled"});
+  SECTION("of the root of squares") { add_node(graph, "Relu", {"scaled"}, {"y"}); }
+  SECTION("with a shift") {
+    add_node(graph, "Add", {"scaled", "zeros"}, {"sum"});
+    add_node(graph, "Relu", {"sum"}, {"y"});
+  }
+  CHECK(clean(model).counts.count("neutral-operand") == 0);
+}
+
 TEST_CASE("a computed target of Reshape becomes a constant") {
   auto model = plain_model({2, 6}, {2, 3, 2});
   auto& graph = *model.mutable_graph();

@@ -51,6 +51,27 @@ TEST_CASE("views in sequence become one") {
   }
 }
 
+TEST_CASE("sequences by which runtimes recognise attention stay") {
+  auto model = plain_model({2, 1, 6}, {2, 2, 1, 3});
+  auto& graph = *model.mutable_graph();
+  SECTION("the transpose behind the reshape of heads, even if it moves nothing") {
+    add_integers(graph, "heads", {4}, {2, 1, 2, 3});
+    add_node(graph, "Reshape", {"x", "heads"}, {"a"});
+    set_integers(add_node(graph, "Transpose", {"a"}, {"y"}), "perm", {0, 2, 1, 3});
+  }
+  SECTION("arithmetic on shapes") {
+    graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
+    declare(*graph.mutable_output(0), "y", {1}, proto::TensorProto::INT64);
+    add_integers(graph, "first", {}, {0});
+    add_integers(graph, "axis", {1}, {0});
+    add_node(graph, "Shape", {"x"}, {"shape"});
+    add_node(graph, "Gather", {"shape", "axis"}, {"row"});
+    add_node(graph, "Squeeze", {"row", "axis"}, {"n"});
+    add_node(graph, "Unsqueeze", {"n", "axis"}, {"y"});
+  }
+  CHECK(clean(model).counts.count("sequences") == 0);
+}
+
 TEST_CASE("transposes in sequence become one") {
   auto model = plain_model({2, 3, 4}, {4, 3, 2});
   auto& graph = *model.mutable_graph();
