@@ -65,11 +65,19 @@ std::string product(int rows, int depth, int columns, const std::string& after) 
   return text + "  output c\n";
 }
 
-std::string attention(int heads, int tokens, int width) {
-  return fmt::format(
-      "graph\n  input q: float32[1, {0}, {1}, {2}]\n  input k: float32[1, {0}, {2}, {1}]\n  y = matmul(q, k)\n  output "
-      "y\n",
-      heads, tokens, width);
+std::string attention(int batch, int heads, int tokens, int width) {
+  std::string text = "graph\n";
+  for (const char* const name : {"q", "k", "v"})
+    text += fmt::format("  input {}: float32[{}, {}, {}, {}]\n", name, batch, tokens, heads, width);
+  return text + R"(  a = transpose[permutation=[0, 2, 1, 3]](q)
+  b = transpose[permutation=[0, 2, 3, 1]](k)
+  c = transpose[permutation=[0, 2, 1, 3]](v)
+  s = matmul(a, b)
+  p = softmax[axis=3](s)
+  m = matmul(p, c)
+  y = transpose[permutation=[0, 2, 1, 3]](m)
+  output y
+)";
 }
 
 struct Example {
@@ -94,7 +102,11 @@ std::vector<Example> examples() {
       {"matmul 128x768x3072, gelu", product(128, 768, 3072, "gelu[tanh=false]")},
       {"matmul 128x768x3072, gelu by tanh", product(128, 768, 3072, "gelu[tanh=true]")},
       {"matmul 128x3072x768", product(128, 3072, 768, "")},
-      {"attention 12 of 128x64", attention(12, 128, 64)},
+      {"attention 12 of 128x64", attention(1, 12, 128, 64)},
+      {"attention 12 of 197x64", attention(1, 12, 197, 64)},
+      {"attention 6 of 1500x64", attention(1, 6, 1500, 64)},
+      {"attention 16 of 12 of 128x64", attention(16, 12, 128, 64)},
+      {"attention 16 of 12 of 197x64", attention(16, 12, 197, 64)},
   };
 }
 
@@ -132,8 +144,7 @@ void show_calls(gpu::Accelerator& device, const Settings& settings) {
       if (layout == cost::Layout::channels_last && !has_layouts) continue;
       const cost::WholeGraph view(graph, {}, layout);
       for (const cost::Plan::Step& step : cost::plan(view, cost::Roofline(settings.precision)).steps) {
-        if (step.kernel.kind != cost::Kernel::Kind::convolution && step.kernel.kind != cost::Kernel::Kind::matmul)
-          continue;
+        if (!cost::has_products(step.kernel.kind)) continue;
         show_call(device, example.name + (layout == cost::Layout::channels_last ? ", channels last" : ""),
                   cost::call_of(view, step.kernel, settings.precision).call, settings);
       }

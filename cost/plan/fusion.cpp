@@ -224,8 +224,9 @@ bool Fusion::goes_with(const Segment& product, const std::vector<PlanNode>& memb
 
 PlanNode Fusion::leader_of_chain(PlanNode node) const {
   const Segment& segment = last_segment(node);
-  const PlanNode product = product_of(segment);
-  return product == no_plan_node ? segment.head() : product;
+  const PlanNode product = product_of(segment), head = product == no_plan_node ? segment.head() : product;
+  const std::optional<Attention> attention = attention_around(head);
+  return attention ? attention->second : head;
 }
 
 bool Fusion::is_free_root(PlanNode root) const {
@@ -315,6 +316,10 @@ Kernel Fusion::kernel(PlanNode leader) const {
     case Role::matmul: {
       kernel.kind = role == Role::matmul ? Kernel::Kind::matmul : Kernel::Kind::convolution;
       kernel.nodes = segment_of(leader).nodes;
+      if (std::optional<Attention> attention = attention_around(leader)) {
+        kernel.kind = Kernel::Kind::attention;
+        kernel.nodes = std::move(attention->nodes);
+      }
       if (const PlanValue result = view_.result(kernel.nodes.back(), 0); view_.users(result) > 1) {
         const PlanNode user = view_.user(result, 0);
         if (!is_element_wise(user)) break;
@@ -391,9 +396,11 @@ void Fusion::add_chain(PlanNode node, Affected& nodes) const {
   if (view_.is_free(node)) return;
   if (const PlanNode first = leader(node); first != no_plan_node) nodes.add(first);
   if (!can_lead_chain(node)) return;
+  add_attention(last_segment(node).head(), nodes);
   for (const PlanNode member : chain(node)) {
     nodes.begin(member);
     nodes.add(member);
+    add_attention(segment_of(member).head(), nodes);
     if (const PlanNode first = leader(member); first != no_plan_node) nodes.add(first);
     // Other operands may join one kernel of the chain and not another.
     for (std::size_t i = 0; i < view_.operands(member); ++i) {

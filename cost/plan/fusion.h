@@ -10,6 +10,8 @@
 //   gelu uses its operand twice. Together they have at most twelve such operators and one residual.
 // - A chain that starts with an element-wise operator and is read only by a reduction, or by one operator of another
 //   such kernel, joins that kernel.
+// - A product, the softmax of its rows and a product with the result are one kernel, attention, if nothing else uses
+//   what lies between them. Element-wise operators before the softmax belong to it; none follow the second product.
 // - Concats of concats along one axis are one concat; splits of splits are one split. Concats that correct a value
 //   (cover.h) take the concats, along any axis, that correct it before.
 //
@@ -94,6 +96,19 @@ class Fusion {
     mutable std::optional<PlanNode> absorber, product;  // cached
     mutable const Segment* last = nullptr;              // cached: the last of the segments that merge into one another
   };
+  /// Attention that one kernel computes; the second product represents it.
+  struct Attention {
+    PlanNode first = no_plan_node, softmax = no_plan_node, second = no_plan_node;
+    std::vector<PlanNode> nodes;  ///< all but a transpose of the result
+  };
+  std::optional<Attention> attention_of(PlanNode softmax) const;
+  bool are_fit(const Attention& found) const;
+  /// The softmax with which a kernel could be attention, if its head is a softmax or a product; or `no_plan_node`.
+  PlanNode softmax_near(PlanNode head) const;
+  /// The attention that takes the kernel with this head.
+  std::optional<Attention> attention_around(PlanNode head) const;
+  /// Adds the nodes that may be, or may have been, one kernel with the one that this head begins.
+  void add_attention(PlanNode head, Affected& nodes) const;
   bool is_element_wise(PlanNode node) const;
   bool can_lead_chain(PlanNode node) const;
   /// The operand through which an element-wise operator joins its producer; operands() if there is none.

@@ -53,6 +53,13 @@ void measure_matmul(const GraphView& view, Kernel& kernel) {
   }
 }
 
+/// Both products have the same batches and rows; the softmax is along the depth of the second.
+void measure_attention(const GraphView& view, Kernel& kernel) {
+  for (const PlanNode node : kernel.nodes)
+    if (node != kernel.main && role_of(view, node) == Role::matmul)
+      kernel.first_depth = static_cast<double>(view.extents(view.operand(node, 0))->back());
+}
+
 /// The value whose elements are counted: of a reduction what it reads, else the result.
 PlanValue counted(const GraphView& view, PlanNode node) {
   return role_of(*view.op(node)) == Role::rows ? view.operand(node, 0) : view.result(node, 0);
@@ -89,6 +96,7 @@ std::string_view name_of(Kernel::Kind kind) {
   switch (kind) {
     case Kernel::Kind::convolution: return "convolution";
     case Kernel::Kind::matmul: return "matmul";
+    case Kernel::Kind::attention: return "attention";
     case Kernel::Kind::element_wise: return "element-wise";
     case Kernel::Kind::pooling: return "pooling";
     case Kernel::Kind::rows: return "rows";
@@ -179,6 +187,7 @@ void measure_work(const GraphView& view, Kernel& kernel) {
   if (role == Role::convolution || role == Role::pooling) kernel.layout = view.layout();
   if (role == Role::convolution) measure_convolution(view, kernel);
   if (role == Role::matmul) measure_matmul(view, kernel);
+  if (kernel.kind == Kernel::Kind::attention) measure_attention(view, kernel);
 }
 
 Cost BytesWritten::price(const GraphView& view, const Kernel& kernel) const {

@@ -15,7 +15,7 @@ using Cost = std::int64_t;
 inline constexpr Cost highest_kernel_price = 100'000'000'000'000;
 
 struct Kernel {
-  enum class Kind : std::uint8_t { convolution, matmul, element_wise, pooling, rows, copy, opaque };
+  enum class Kind : std::uint8_t { convolution, matmul, attention, element_wise, pooling, rows, copy, opaque };
   Kind kind = Kind::element_wise;
   PlanNode main{};              ///< the operator that gives the kernel its kind
   std::vector<PlanNode> nodes;  ///< all fused operators, in no particular order
@@ -25,8 +25,9 @@ struct Kernel {
   ElementType element = ElementType::undefined;
   Layout layout = Layout::channels_first;  ///< of the images that a convolution or pooling reads and writes
   /// The matrix product of a convolution or matmul: `batches` of [rows, depth] times [depth, columns]. The groups of a
-  /// convolution are batches. 0 if there is no product.
+  /// convolution are batches. Of attention, its second product. 0 if there is no product.
   double batches = 0, rows = 0, columns = 0, depth = 0;
+  double first_depth = 0;         ///< of attention: the depth of its first product, whose columns are `depth`
   bool has_few_channels = false;  ///< of a convolution: fewer than 4 per group, which do not fill 16 bytes
   double operations = 0;          ///< other arithmetic, on CUDA cores
   double chain = 0;               ///< of that arithmetic, the most that a single operator does to one element

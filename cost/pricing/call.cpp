@@ -14,8 +14,6 @@
 namespace taso::cost {
 namespace {
 
-bool has_products(Kernel::Kind kind) { return kind == Kernel::Kind::convolution || kind == Kernel::Kind::matmul; }
-
 class CallMaker {
  public:
   CallMaker(const GraphView& view, const Kernel& kernel, Precision precision)
@@ -390,6 +388,10 @@ std::string text_of(const Call::Function& function) {
 }
 
 }  // namespace
+
+bool has_products(Kernel::Kind kind) {
+  return kind == Kernel::Kind::convolution || kind == Kernel::Kind::matmul || kind == Kernel::Kind::attention;
+}
 
 Kernel::Kind kind_of(const DeviceFunction& function) {
   switch (function.family) {

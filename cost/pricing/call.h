@@ -82,6 +82,9 @@ struct PlacedCall {
 /// moves or casts data (see can_be_called), the call is a copy; if it is a function of a device, the call has it.
 PlacedCall call_of(const GraphView& view, const Kernel& kernel, Precision precision);
 
+/// Whether kernels of this kind multiply matrices, by a library or on tensor cores.
+bool has_products(Kernel::Kind kind);
+
 /// The kind of kernel that computes a function, and by which it is priced.
 Kernel::Kind kind_of(const DeviceFunction& function);
 

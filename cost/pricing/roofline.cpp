@@ -77,6 +77,12 @@ double Roofline::nanoseconds_of_kind(const Kernel& kernel, Kernel::Kind kind, do
       return std::min(tiled, constants_.least_direct + std::max(direct, other));
     }
     case Kernel::Kind::matmul: return constants_.least_matmul + std::max(nanoseconds_of_tiles(kernel), other);
+    case Kernel::Kind::attention: {
+      Kernel first = kernel;
+      first.columns = kernel.depth;
+      first.depth = kernel.first_depth;
+      return constants_.least_matmul + std::max(nanoseconds_of_tiles(first) + nanoseconds_of_tiles(kernel), other);
+    }
     case Kernel::Kind::element_wise: return constants_.least_element_wise + other;
     case Kernel::Kind::pooling: return constants_.least_pooling + other;
     case Kernel::Kind::rows: return constants_.least_rows + other;

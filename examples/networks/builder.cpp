@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -42,6 +43,9 @@ void set_attribute(proto::AttributeProto& target, const Attribute& attribute) {
   } else if (const auto* real = std::get_if<double>(&attribute.value)) {
     target.set_type(proto::AttributeProto::FLOAT);
     target.set_f(static_cast<float>(*real));
+  } else if (const auto* text = std::get_if<std::string>(&attribute.value)) {
+    target.set_type(proto::AttributeProto::STRING);
+    target.set_s(*text);
   } else {
     target.set_type(proto::AttributeProto::INTS);
     for (const std::int64_t value : std::get<std::vector<std::int64_t>>(attribute.value)) target.add_ints(value);
@@ -61,6 +65,16 @@ Builder::Builder(std::string_view network, const BuilderOptions& options)
 }
 
 Builder::~Builder() = default;
+
+void Builder::write_as_exported(std::int64_t opset) {
+  check(nodes() == 0, "the opset is set before the first layer");
+  as_exported_ = true;
+  model_->set_ir_version(10);
+  proto::OperatorSetIdProto& operators = *model_->mutable_opset_import(0);
+  operators.set_version(std::max(operators.version(), opset));
+}
+
+std::int64_t Builder::opset() const { return model_->opset_import(0).version(); }
 
 Builder::Scope::Scope(Builder& builder, std::string_view name) : builder_(builder), length_(builder.prefix_.size()) {
   builder.prefix_ += name;
@@ -148,7 +162,35 @@ Value Builder::like(std::string_view type, const Value& x, const Power& power) {
   return node(type, "", {x.name}, x.shape, power);
 }
 
+Value Builder::apply(std::string_view type, const std::vector<Value>& operands, const std::vector<std::int64_t>& shape,
+                     const Power& power, const std::vector<Attribute>& attributes) {
+  return apply_for_several(type, operands, {shape}, power, attributes).front();
+}
+
+std::vector<Value> Builder::apply_for_several(std::string_view type, const std::vector<Value>& operands,
+                                              const std::vector<std::vector<std::int64_t>>& shapes, const Power& power,
+                                              const std::vector<Attribute>& attributes) {
+  std::vector<std::string> names;
+  for (const Value& operand : operands) names.push_back(operand.name);
+  proto::NodeProto& made = add_node(type, "", names, attributes);
+  std::vector<Value> results;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    made.add_output(shapes.size() == 1 ? made.name() + "_output" : fmt::format("{}_output_{}", made.name(), i));
+    results.push_back({made.output(static_cast<int>(i)), shapes[i], power});
+  }
+  return results;
+}
+
 std::string Builder::constant(proto::TensorProto tensor) {
+  if (as_exported_) {
+    const auto [entry, is_new] = constants_.emplace(tensor.SerializeAsString(), "");
+    if (is_new) {
+      entry->second = fmt::format("val_{}", constants_.size());
+      tensor.set_name(entry->second);
+      *model_->mutable_graph()->add_initializer() = std::move(tensor);
+    }
+    return entry->second;
+  }
   proto::NodeProto& node = add_node("Constant", "", {}, {});
   proto::AttributeProto& attribute = *node.add_attribute();
   attribute.set_name("value");
@@ -174,6 +216,46 @@ Value Builder::integers(const std::vector<std::int64_t>& numbers, const std::vec
   return {constant(integer_tensor(numbers, shape)), shape, {}};
 }
 
+Value Builder::reals(const std::vector<double>& numbers, const std::vector<std::int64_t>& shape) {
+  proto::TensorProto tensor;
+  tensor.set_data_type(onnx::onnx_data_type(options_.type));
+  for (const std::int64_t extent : shape) tensor.add_dims(extent);
+  for (const double number : numbers) *tensor.mutable_raw_data() += seeded_bytes(options_.type, 1, {number, 0}, 0, "");
+  return {constant(std::move(tensor)), shape, {}};
+}
+
+Value Builder::flags(const std::vector<bool>& flags, const std::vector<std::int64_t>& shape) {
+  proto::TensorProto tensor;
+  tensor.set_data_type(proto::TensorProto::BOOL);
+  for (const std::int64_t extent : shape) tensor.add_dims(extent);
+  for (const bool flag : flags) tensor.mutable_raw_data()->push_back(flag ? 1 : 0);
+  return {constant(std::move(tensor)), shape, {}};
+}
+
+double Builder::lowest() const {
+  switch (options_.type) {
+    case ElementType::float16: return -65504;
+    case ElementType::bfloat16: return -0x1.fep127;
+    case ElementType::float64: return std::numeric_limits<double>::lowest();
+    default: return std::numeric_limits<float>::lowest();
+  }
+}
+
+Value Builder::zeros(const std::vector<std::int64_t>& shape) {
+  proto::TensorProto tensor;
+  tensor.set_data_type(onnx::onnx_data_type(options_.type));
+  tensor.add_dims(1);
+  tensor.set_raw_data(seeded_bytes(options_.type, 1, {0, 0}, 0, ""));
+  const std::string wanted = numbers(shape);
+  proto::NodeProto& made = add_node("ConstantOfShape", "", {wanted}, {});
+  proto::AttributeProto& attribute = *made.add_attribute();
+  attribute.set_name("value");
+  attribute.set_type(proto::AttributeProto::TENSOR);
+  *attribute.mutable_t() = std::move(tensor);
+  made.add_output(made.name() + "_output");
+  return {made.output(0), shape, {0, 0}};
+}
+
 std::string Builder::weights(std::string_view name, const std::vector<std::int64_t>& shape, const Spread& spread) {
   proto::TensorProto& tensor = *model_->mutable_graph()->add_initializer();
   tensor.set_name(path(name));
@@ -186,6 +268,16 @@ std::string Builder::weights(std::string_view name, const std::vector<std::int64
   if (options_.with_weights)
     *tensor.mutable_raw_data() = seeded_bytes(options_.type, count, spread, options_.seed, tensor.name());
   return tensor.name();
+}
+
+Value Builder::fixed_parameter(std::string_view name, const std::vector<double>& numbers,
+                               const std::vector<std::int64_t>& shape) {
+  const std::string made = weights(name, shape, {0, 0});
+  proto::TensorProto& tensor = *model_->mutable_graph()->mutable_initializer()->rbegin();
+  tensor.clear_raw_data();
+  for (const double number : numbers) *tensor.mutable_raw_data() += seeded_bytes(options_.type, 1, {number, 0}, 0, "");
+  parameters_ += numbers.size();
+  return {made, shape, {}};
 }
 
 Value Builder::parameter(std::string_view name, const std::vector<std::int64_t>& shape, const Spread& spread) {

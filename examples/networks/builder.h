@@ -38,7 +38,8 @@ struct Value {
   std::int64_t height() const { return shape[2]; }
 };
 
-/// Height and width, and depth for videos, whose frames are the third-to-last axis; one number sets all.
+/// Height and width, and depth for videos, whose frames are the third-to-last axis; one number sets all. Of sounds, the
+/// width.
 struct Extent {
   std::int64_t depth = 1;
   std::int64_t height = 1;
@@ -63,12 +64,14 @@ struct Window {
 struct ConvStyle {
   std::int64_t groups = 1;
   bool bias = false;
+  /// A batch norm followed and is folded into the convolution: there is a bias, and training set two numbers for each.
+  bool folded_norm = false;
 };
 
 /// An attribute of a node.
 struct Attribute {
   std::string_view name;
-  std::variant<std::int64_t, double, std::vector<std::int64_t>> value;
+  std::variant<std::int64_t, double, std::vector<std::int64_t>, std::string> value;
 };
 
 struct BuilderOptions {
@@ -86,6 +89,12 @@ class Builder {
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
   ~Builder();
+
+  /// Writes as PyTorch's exporter does today, for the given opset or a newer one: constants are initializers, each
+  /// written once, and not nodes. Must precede all layers; without it the network has opset 17.
+  void write_as_exported(std::int64_t opset);
+  std::int64_t opset() const;
+  ElementType type() const { return options_.type; }
 
   /// Prefixes the names of layers and parameters with `name` for the lifetime of the result.
   class Scope;
@@ -106,6 +115,16 @@ class Builder {
   /// The rows of a table that `indices` select.
   Value embedding(const Value& indices, std::string_view name, std::int64_t rows, std::int64_t width);
   Value parameter(std::string_view name, const std::vector<std::int64_t>& shape, const Spread& spread);
+  /// With given numbers.
+  Value fixed_parameter(std::string_view name, const std::vector<double>& numbers,
+                        const std::vector<std::int64_t>& shape);
+
+  // For operators that no other function writes. `shape` and `power` are those of the result.
+  Value apply(std::string_view type, const std::vector<Value>& operands, const std::vector<std::int64_t>& shape,
+              const Power& power, const std::vector<Attribute>& attributes = {});
+  std::vector<Value> apply_for_several(std::string_view type, const std::vector<Value>& operands,
+                                       const std::vector<std::vector<std::int64_t>>& shapes, const Power& power,
+                                       const std::vector<Attribute>& attributes = {});
 
   // Activations.
   Value relu(const Value& x);
@@ -129,6 +148,7 @@ class Builder {
   Value arithmetic(std::string_view type, const Value& x, double scalar, bool scalar_first = false);
   Value matmul(const Value& x, const Value& y);
   Value cast(const Value& x);
+  Value cast_to_flags(const Value& x);
 
   // Data movement.
   Value concat(const std::vector<Value>& parts, std::size_t axis = 1);
@@ -141,9 +161,19 @@ class Builder {
   Value pick(const Value& x, std::int64_t index);
   /// x shifted up and left by one, with zeros entering from below and from the right.
   Value shifted(const Value& x);
+  /// Images of twice the height and width, each element four times.
+  Value upsampled(const Value& x);
   /// Repeats x, whose first dimension is 1, for the batch of `like`.
   Value for_each_of_batch(const Value& x, const Value& like);
+  /// Every `step`-th element from `from` to `to` along an axis.
+  Value slice(const Value& x, std::size_t axis, std::int64_t from, std::int64_t to, std::int64_t step = 1);
+  /// To a shape whose first dimension is the batch, or a multiple of it (`merged`).
+  Value reshape_wholly(const Value& x, const std::vector<std::int64_t>& rest, std::int64_t merged = 1);
   Value integers(const std::vector<std::int64_t>& numbers, const std::vector<std::int64_t>& shape);
+  Value reals(const std::vector<double>& numbers, const std::vector<std::int64_t>& shape);
+  Value flags(const std::vector<bool>& flags, const std::vector<std::int64_t>& shape);
+  Value zeros(const std::vector<std::int64_t>& shape);  ///< a ConstantOfShape
+  double lowest() const;                                ///< the most negative number of the element type
 
   /// The number of parameters that training would set, without statistics of batch norms.
   std::uint64_t parameters() const { return parameters_; }
@@ -171,6 +201,8 @@ class Builder {
   std::unique_ptr<proto::ModelProto> model_;
   std::string prefix_;
   std::map<std::string, std::size_t, std::less<>> names_;  // how many nodes asked for a name
+  bool as_exported_ = false;
+  std::map<std::string, std::string> constants_;  // by their bytes; only if as_exported_
   std::uint64_t parameters_ = 0;
 };
 

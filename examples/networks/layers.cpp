@@ -39,7 +39,8 @@ Power scaled(const Power& power, double factor) { return {power.centred * factor
 
 /// One number per axis of x after batch and channels.
 std::vector<std::int64_t> along_axes(const Value& x, const Extent& extent) {
-  check(x.shape.size() == 4 || x.shape.size() == 5, "windows slide over images and videos");
+  check(x.shape.size() >= 3 && x.shape.size() <= 5, "windows slide over sounds, images and videos");
+  if (x.shape.size() == 3) return {extent.width};
   if (x.shape.size() == 4) return {extent.height, extent.width};
   return {extent.depth, extent.height, extent.width};
 }
@@ -91,6 +92,10 @@ Value Builder::conv(const Value& x, std::string_view name, std::int64_t channels
   filters.insert(filters.end(), kernel.begin(), kernel.end());
   std::vector<std::string> operands{x.name, parameter("weight", filters, spread).name};
   if (style.bias) operands.push_back(parameter("bias", {channels}, bias_spread).name);
+  if (style.folded_norm) {
+    operands.push_back(parameter("folded_bias", {channels}, bias_spread).name);
+    parameters_ += static_cast<std::uint64_t>(channels);
+  }
   return node("Conv", "", operands, windows_of(x, channels, window), {1, 0},
               {{"dilations", along_axes(x, window.dilation)},
                {"group", style.groups},
@@ -219,6 +224,10 @@ Value Builder::matmul(const Value& x, const Value& y) {
 
 Value Builder::cast(const Value& x) {
   return node("Cast", "", {x.name}, x.shape, x.power, {{"to", std::int64_t{onnx::onnx_data_type(options_.type)}}});
+}
+
+Value Builder::cast_to_flags(const Value& x) {
+  return node("Cast", "", {x.name}, x.shape, {}, {{"to", std::int64_t{onnx::onnx_data_type(ElementType::boolean)}}});
 }
 
 }  // namespace taso::examples

@@ -95,6 +95,37 @@ Value Builder::shifted(const Value& x) {
   return node("Slice", "", {padded.name, starts, ends, axes}, x.shape, x.power);
 }
 
+Value Builder::slice(const Value& x, std::size_t axis, std::int64_t from, std::int64_t to, std::int64_t step) {
+  std::vector<std::int64_t> shape = x.shape;
+  // Exporters write the largest number for "to the end".
+  const bool until_end = to == shape[axis];
+  shape[axis] = (to - from + step - 1) / step;
+  const std::string start = numbers({from}), end = numbers({until_end ? std::numeric_limits<std::int64_t>::max() : to});
+  const std::string along = numbers({static_cast<std::int64_t>(axis)}), steps = numbers({step});
+  return node("Slice", "", {x.name, start, end, along, steps}, shape, x.power);
+}
+
+Value Builder::reshape_wholly(const Value& x, const std::vector<std::int64_t>& rest, std::int64_t merged) {
+  std::vector<std::int64_t> shape{batch_ == open_batch ? -1 : batch_ * merged};
+  shape.insert(shape.end(), rest.begin(), rest.end());
+  const std::string wanted = numbers(shape);
+  return node("Reshape", "", {x.name, wanted}, shape, x.power, {{"allowzero", std::int64_t{batch_ != open_batch}}});
+}
+
+Value Builder::upsampled(const Value& x) {
+  std::vector<std::int64_t> shape = x.shape;
+  for (const std::size_t axis : {std::size_t{2}, std::size_t{3}}) shape[axis] *= 2;
+  proto::TensorProto scales;  // in float32 for all element types
+  scales.set_data_type(proto::TensorProto::FLOAT);
+  scales.add_dims(4);
+  for (const double scale : {1, 1, 2, 2})
+    *scales.mutable_raw_data() += seeded_bytes(ElementType::float32, 1, {scale, 0}, 0, "");
+  return node("Resize", "", {x.name, "", constant(std::move(scales))}, shape, x.power,
+              {{"coordinate_transformation_mode", std::string("asymmetric")},
+               {"mode", std::string("nearest")},
+               {"nearest_mode", std::string("floor")}});
+}
+
 Value Builder::for_each_of_batch(const Value& x, const Value& like) {
   check(x.shape[0] == 1, "the repeated value has a batch of 1");
   std::vector<std::int64_t> shape = x.shape;

@@ -13,7 +13,7 @@
 namespace taso::examples {
 namespace {
 
-constexpr std::array<Network, 17> networks{{
+constexpr std::array<Network, 29> networks{{
     {"resnet18", "blocks per stage: 2, 2, 2, 2", build_resnet18, 224, 32},
     {"resnet50", "bottlenecks per stage: 3, 4, 6, 3", build_resnet50, 224, 32},
     {"resnext50", "bottlenecks per stage: 3, 4, 6, 3", build_resnext50, 224, 32},
@@ -31,10 +31,24 @@ constexpr std::array<Network, 17> networks{{
     {"bert_large", "layers: 24", build_bert_large, 0, 0, 1, 128, 512},
     {"vit_b_16", "layers: 12", build_vit, 224, 16, 16},
     {"ssd300_resnet50", "bottlenecks per stage: 3, 4, 6", build_ssd300, 300, 257},
+    {"unet_block", "blocks: 2", build_unet_block, 32, 4, 1, 0, 0, exported_opset},
+    {"llama_small", "layers: 8", build_llama_small, 0, 0, 1, 128, 65535, exported_opset},
+    {"llama_1b", "layers: 16", build_llama_1b, 0, 0, 1, 512, 65535, exported_opset},
+    {"efficientnet_b0", "inverted residuals per stage: 1, 2, 2, 3, 3, 4, 1", build_efficientnet_b0, 224, 32, 1, 0, 0,
+     exported_opset},
+    {"convnext_tiny", "blocks per stage: 3, 3, 9, 3", build_convnext_tiny, 224, 32, 32, 0, 0, exported_opset},
+    {"swin_tiny", "pairs of blocks per stage: 1, 1, 3, 1", build_swin_tiny, 224, 32, 4, 0, 0, exported_opset},
+    {"distilbert", "layers: 6", build_distilbert, 0, 0, 1, 128, 512, exported_opset},
+    {"whisper_tiny", "layers: 4", build_whisper_tiny, 0, 0, 1, 3000, 3000, exported_opset},
+    {"gpt2", "layers: 12", build_gpt2, 0, 0, 1, 128, 1023, exported_opset},
+    {"yolov8n", "bottlenecks per stage: 1, 2, 2, 1, 1, 1, 1, 1", build_yolov8n, 640, 32, 32, 0, 0, exported_opset},
+    {"diffusion_unet", "blocks per level: 2, and 3 upwards", build_diffusion_unet, 64, 8, 8, 0, 0, exported_opset, 320},
+    {"moe_block", "blocks: 1", build_moe_block, 0, 0, 1, 1, 1024, exported_opset},
 }};
 
 constexpr std::int64_t largest_image = 4096;
 constexpr std::int64_t most_blocks = 1024;
+constexpr std::int64_t newest_opset = 23;
 
 void settle_image(const Network& network, Variant& variant) {
   if (network.image_size == 0 && variant.image_size != 0)
@@ -57,6 +71,26 @@ void settle_sequence(const Network& network, Variant& variant) {
   if (variant.sequence > network.longest_sequence)
     throw InputError(
         fmt::format("{} reads up to {} tokens, not {}", network.name, network.longest_sequence, variant.sequence));
+}
+
+void settle_width(const Network& network, Variant& variant) {
+  constexpr std::int64_t step = 32, largest = 4096;
+  if (network.width == 0 && variant.width != 0)
+    throw InputError(fmt::format("the width of {} cannot be chosen", network.name));
+  if (network.width == 0) return;
+  if (variant.width == 0) variant.width = network.width;
+  if (variant.width % step != 0 || variant.width > largest)
+    throw InputError(fmt::format("the width of {} must be a multiple of {} up to {}, not {}", network.name, step,
+                                 largest, variant.width));
+}
+
+void settle_opset(const Network& network, Variant& variant) {
+  if (network.opset < exported_opset && variant.opset != 0)
+    throw InputError(fmt::format("{} has opset {} only", network.name, network.opset));
+  if (variant.opset == 0) variant.opset = network.opset;
+  if (variant.opset < network.opset || variant.opset > newest_opset)
+    throw InputError(fmt::format("{} can have an opset of {} to {}, not {}", network.name, network.opset, newest_opset,
+                                 variant.opset));
 }
 
 }  // namespace
@@ -82,8 +116,11 @@ const Network& network_named(std::string_view name) {
 void build(Builder& net, const Network& network, Variant variant) {
   settle_image(network, variant);
   settle_sequence(network, variant);
+  settle_width(network, variant);
+  settle_opset(network, variant);
   if (variant.blocks > most_blocks)
     throw InputError(fmt::format("{} blocks are too many; at most {} can be built", variant.blocks, most_blocks));
+  if (variant.opset >= exported_opset) net.write_as_exported(variant.opset);
   network.build(net, variant);
 }
 

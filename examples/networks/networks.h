@@ -13,8 +13,10 @@ namespace taso::examples {
 /// What may differ from the paper.
 struct Variant {
   std::int64_t image_size = 0;  ///< height and width of the images, for networks that take images
-  std::int64_t sequence = 0;    ///< the number of tokens, for networks that take text
+  std::int64_t sequence = 0;    ///< the number of tokens, or of tokens before, for networks that take text
   std::int64_t blocks = 0;      ///< how many times the block is repeated at each place; 0: as in the paper
+  std::int64_t opset = 0;       ///< 0: the network's own
+  std::int64_t width = 0;       ///< channels of the first level, for networks whose width can be chosen
 };
 
 /// The number of blocks per stage, unless the variant asks for another number.
@@ -38,6 +40,22 @@ void build_bert_base(Builder& net, const Variant& variant);
 void build_bert_large(Builder& net, const Variant& variant);
 void build_vit(Builder& net, const Variant& variant);
 void build_ssd300(Builder& net, const Variant& variant);
+// In exported/:
+void build_unet_block(Builder& net, const Variant& variant);
+void build_llama_small(Builder& net, const Variant& variant);
+void build_llama_1b(Builder& net, const Variant& variant);
+void build_efficientnet_b0(Builder& net, const Variant& variant);
+void build_convnext_tiny(Builder& net, const Variant& variant);
+void build_swin_tiny(Builder& net, const Variant& variant);
+void build_distilbert(Builder& net, const Variant& variant);
+void build_whisper_tiny(Builder& net, const Variant& variant);
+void build_gpt2(Builder& net, const Variant& variant);
+void build_yolov8n(Builder& net, const Variant& variant);
+void build_diffusion_unet(Builder& net, const Variant& variant);
+void build_moe_block(Builder& net, const Variant& variant);
+
+/// What torch.onnx.export writes by default.
+inline constexpr std::int64_t exported_opset = 20;
 
 struct Network {
   std::string_view name;
@@ -48,6 +66,8 @@ struct Network {
   std::int64_t image_step = 1;  ///< sizes are multiples of it
   std::int64_t sequence = 0;    ///< 0: it takes no sequence, or one of fixed length
   std::int64_t longest_sequence = 0;
+  std::int64_t opset = 17;  ///< from exported_opset on as PyTorch's exporter writes it
+  std::int64_t width = 0;   ///< 0: it cannot be chosen
 };
 
 std::span<const Network> all_networks();

@@ -19,7 +19,7 @@ constexpr std::uint64_t largest_number = 65536;
 
 /// The options as text: CLI11 only splits the command line.
 struct Raw {
-  std::string network, output, folder, batch, type, seed, blocks, image_size, sequence, log_file, color;
+  std::string network, output, folder, batch, type, seed, blocks, image_size, sequence, width, opset, log_file, color;
   bool list = false, version = false;
   int verbose = 0, quiet = 0;
 };
@@ -38,7 +38,9 @@ void declare(CLI::App& app, Raw& raw) {
   one("--seed", raw.seed, "Seed for the parameters (default 1)", "N", form);
   one("--blocks,--layers", raw.blocks, "Number of repeated blocks (default: as in the paper)", "N", form);
   one("--image-size", raw.image_size, "Height and width of the images (default: as in the paper)", "N", form);
-  one("--sequence", raw.sequence, "Number of tokens, for networks that take text (default 128)", "N", form);
+  one("--sequence", raw.sequence, "Number of tokens, or of tokens before the new one (default: by network)", "N", form);
+  one("--width", raw.width, "Channels of the first level, for diffusion_unet (default 320)", "N", form);
+  one("--opset", raw.opset, "Opset of networks as PyTorch exports them: 20 to 23 (default 20)", "N", form);
 
   const std::string saying = "Output";
   app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
@@ -84,6 +86,8 @@ void resolve_form(const Raw& raw, Settings& settings) {
   settings.variant.blocks = number_given("--blocks", raw.blocks);
   settings.variant.image_size = number_given("--image-size", raw.image_size);
   settings.variant.sequence = number_given("--sequence", raw.sequence);
+  settings.variant.width = number_given("--width", raw.width);
+  settings.variant.opset = number_given("--opset", raw.opset);
 }
 
 void resolve_networks(const Raw& raw, Command& command) {
@@ -143,6 +147,8 @@ Variant variant_for(const Settings& settings, const Network& network) {
   Variant variant = settings.variant;
   if (settings.networks.size() > 1 && network.image_size == 0) variant.image_size = 0;
   if (settings.networks.size() > 1 && network.sequence == 0) variant.sequence = 0;
+  if (settings.networks.size() > 1 && network.width == 0) variant.width = 0;
+  if (settings.networks.size() > 1 && network.opset < exported_opset) variant.opset = 0;
   return variant;
 }
 

@@ -197,6 +197,30 @@ Lowered slice(const LoweringCall& call) {
   return one(result);
 }
 
+/// Covers known indices that follow one another: a block, whose axis is dropped for a single index. Exporters write
+/// x[:, 0] in this way. Integers stay as they are: they are shapes, about which more is known elsewhere.
+Lowered gather(const LoweringCall& call) {
+  if (!call.has(0) || !call.has(1) || !is_floating(call.element(0)) || call.rank(1) > 1) return std::nullopt;
+  const auto indices = call.integers(1);
+  if (!indices || indices->empty()) return std::nullopt;
+  const std::int64_t axis = LoweringCall::axis(call.attributes.integer("axis", 0), call.rank(0));
+  const auto at = static_cast<std::size_t>(axis);
+  const Dim size = call.shape(0)[at];
+  const std::int64_t first = indices->front(), last = indices->back();
+  for (std::size_t i = 1; i < indices->size(); ++i)
+    if ((*indices)[i] != (*indices)[i - 1] + 1) return std::nullopt;
+  // All are counted from the same side, and exist for every value of the unknowns.
+  if ((first < 0) != (last < 0) || !surely_at_least(size, first < 0 ? -first : last + 1)) return std::nullopt;
+  const Dim begin = first < 0 ? size + first : Dim(first);
+  Value block = call.inputs[0];
+  if (size != Dim(std::ssize(*indices)))
+    block = call.apply(op::Slice{.axis = axis, .begin = begin, .end = begin + std::ssize(*indices)}, {block});
+  if (call.rank(1) == 1) return one(block);
+  Shape shape = call.shape(0);
+  shape.erase(shape.begin() + axis);
+  return one(call.reshape(block, shape));
+}
+
 Lowered pad(const LoweringCall& call) {
   if (!call.has(0) || call.attributes.text("mode", "constant") != "constant") return std::nullopt;
   const std::size_t rank = call.rank(0);
@@ -345,8 +369,8 @@ Lowered expand(const LoweringCall& call) {
 
 Family geometry() {
   static constexpr std::pair<std::string_view, LowerFunction> table[] = {
-      {"Concat", concat},   {"Split", split},     {"Slice", slice},         {"Pad", pad},      {"Reshape", reshape},
-      {"Flatten", flatten}, {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze}, {"Expand", expand}};
+      {"Concat", concat},   {"Split", split},     {"Slice", slice},         {"Pad", pad},       {"Reshape", reshape},
+      {"Flatten", flatten}, {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze}, {"Expand", expand}, {"Gather", gather}};
   return table;
 }
 

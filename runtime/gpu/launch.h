@@ -94,6 +94,7 @@ struct Lowering {
   std::string name;  ///< the variant, for people and records: "fused", "apart", "direct"
   std::vector<Launch> launches;
   std::int64_t scratch_bytes = 0;  ///< without the workspaces of libraries
+  bool is_makeshift = false;       ///< only worth trying if no single kernel of ours does the call
 };
 
 /// Whether all of its launches are kernels of our own.

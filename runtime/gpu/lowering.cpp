@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/core/error.h"
+#include "runtime/gpu/attention_parts.h"
 #include "runtime/gpu/functions/source.h"
 #include "runtime/gpu/kernels/source.h"
 #include "runtime/gpu/launch.h"
@@ -298,7 +299,7 @@ void add_ways(const Product& product, L plain, std::vector<Lowering>& ways) {
   if (!product.has_epilogue()) return;
   L apart = std::move(plain);
   apart.y = tensor(product.between(), {Argument::Place::scratch, 0, 0});
-  Lowering way{"apart", {}, bytes_of(product.between())};
+  Lowering way{"apart", {}, bytes_of(product.between()), true};
   way.launches.emplace_back(finish(std::move(apart)));
   way.launches.emplace_back(rest_of(product));
   ways.push_back(std::move(way));
@@ -342,6 +343,10 @@ std::vector<Lowering> lowerings(const cost::Call& call) {
       add_tensor_ways(call, ways);
       break;
     }
+    case cost::Kernel::Kind::attention:
+      for (auto& [name, launch] : attention_sources(call)) ways.push_back({name, {std::move(launch)}, 0});
+      for (Lowering& way : attention_in_parts(call, lowerings)) ways.push_back(std::move(way));
+      break;
     case cost::Kernel::Kind::element_wise: ways.push_back({"own", {element_wise_source(call)}, 0}); break;
     case cost::Kernel::Kind::rows: ways.push_back({"own", {rows_source(call)}, 0}); break;
     case cost::Kernel::Kind::pooling: ways.push_back({"own", {pooling_source(call)}, 0}); break;

@@ -12,7 +12,23 @@ std::int64_t dense_bytes(const cost::Call::Operand& operand) {
   return ops::count(operand.extents) * static_cast<std::int64_t>(size_of(operand.element));
 }
 
-/// Visits every argument of a launch.
+SourceLaunch copy(const cost::Call::Operand& from, Argument source, const cost::Call::Operand& to, Argument target) {
+  cost::Call call;
+  call.kind = cost::Kernel::Kind::copy;
+  call.read = {from};
+  call.read[0].is_weight = false;
+  call.written = {to};
+  call.pieces.push_back({0, 0, 0, 0, from.extents, to.extents, from.strides, to.strides});
+  SourceLaunch launch = copy_source(call);
+  for (Argument& argument : launch.arguments) {
+    const Argument& place = argument.place == Argument::Place::read ? source : target;
+    argument = {place.place, place.index, place.offset + argument.offset};
+  }
+  return launch;
+}
+
+}  // namespace
+
 void for_each_argument(Launch& launch, const std::function<void(Argument&)>& visit) {
   if (auto* source = std::get_if<SourceLaunch>(&launch)) {
     for (Argument& argument : source->arguments) visit(argument);
@@ -30,23 +46,6 @@ void for_each_argument(Launch& launch, const std::function<void(Argument&)>& vis
     of_epilogue(matmul->epilogue);
   }
 }
-
-SourceLaunch copy(const cost::Call::Operand& from, Argument source, const cost::Call::Operand& to, Argument target) {
-  cost::Call call;
-  call.kind = cost::Kernel::Kind::copy;
-  call.read = {from};
-  call.read[0].is_weight = false;
-  call.written = {to};
-  call.pieces.push_back({0, 0, 0, 0, from.extents, to.extents, from.strides, to.strides});
-  SourceLaunch launch = copy_source(call);
-  for (Argument& argument : launch.arguments) {
-    const Argument& place = argument.place == Argument::Place::read ? source : target;
-    argument = {place.place, place.index, place.offset + argument.offset};
-  }
-  return launch;
-}
-
-}  // namespace
 
 bool is_part_of_channels(const cost::Call::Operand& operand) {
   if (operand.extents.size() < 3 || ops::count(operand.extents) == 0 || operand.strides[1] != 1) return false;
@@ -95,6 +94,7 @@ std::vector<Lowering> through_copies(const cost::Call& call, std::uint32_t read,
         way.name += " scattered";
         way.launches.emplace_back(copy(dense.written[0], y, call.written[0], {Argument::Place::written, 0, 0}));
       }
+      way.is_makeshift = true;
       way.scratch_bytes = y.offset + (scatters ? cost::aligned_size(dense_bytes(call.written[0])) : 0);
       all.push_back(std::move(way));
     }

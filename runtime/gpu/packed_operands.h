@@ -10,6 +10,9 @@
 
 namespace taso::gpu {
 
+/// Visits every argument of a launch.
+void for_each_argument(Launch& launch, const std::function<void(Argument&)>& visit);
+
 /// Whether other channels lie between the pixels of an image.
 bool is_part_of_channels(const cost::Call::Operand& operand);
 /// The same operand without gaps.

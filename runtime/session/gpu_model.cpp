@@ -36,10 +36,8 @@ void GpuModel::choose_unmeasured(gpu::DeviceSteps& steps) const {
     place->second = likely_choice(step.call);
     if (place->second.empty()) calls.push_back(step.call);
   }
-  pricing_.gpu()->expect(calls);
-  for (const cost::Call& call : calls)
-    if (const std::vector<std::string> ways = pricing_.gpu()->ways(call, 1); !ways.empty())
-      choices[cost::text_of(call)] = ways.front();
+  const std::vector<std::string> quick = pricing_.gpu()->quick_choices(calls);
+  for (std::size_t i = 0; i < calls.size(); ++i) choices[cost::text_of(calls[i])] = quick[i];
   for (gpu::DeviceSteps::Step& step : steps.steps)
     if (!step.host && step.choice.empty()) step.choice = choices.at(cost::text_of(step.call));
 }

@@ -67,12 +67,22 @@ Array copy_of(const Array& array) {
 
 std::string shape_text(const Extents& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
 
-/// Throws unless the caller gave enough memory for an output.
-void need_room(const Port& port, const RunTensor& output) {
+/// Throws unless the caller gave enough memory for this output, apart from that of the outputs before it.
+void need_room(const std::vector<Port>& ports, std::span<const RunTensor> outputs, std::size_t number) {
+  const RunTensor& output = outputs[number];
   const std::size_t bytes = bytes_of(output.element, output.extents);
-  if (output.data != nullptr && output.capacity < bytes)
+  if (output.data == nullptr) return;
+  if (output.capacity < bytes)
     throw BadTensor(fmt::format("the output '{}' has {} bytes of memory, but its shape {} needs {}",
-                                on_one_line(port.name), output.capacity, shape_text(output.extents), bytes));
+                                on_one_line(ports[number].name), output.capacity, shape_text(output.extents), bytes));
+  for (std::size_t i = 0; i < number; ++i) {
+    const RunTensor& other = outputs[i];
+    const std::size_t others = bytes_of(other.element, other.extents);
+    if (other.data == nullptr || bytes == 0 || others == 0) continue;
+    if (std::less<>()(output.data, other.data + others) && std::less<>()(other.data, output.data + bytes))
+      throw BadTensor(fmt::format("the outputs '{}' and '{}' overlap in memory", on_one_line(ports[i].name),
+                                  on_one_line(ports[number].name)));
+  }
 }
 
 }  // namespace
@@ -366,7 +376,7 @@ void Session::run_on_host(const Shaped& shaped, std::span<const RunTensor> used,
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     outputs[i].element = results[i].type();
     outputs[i].extents = results[i].extents();
-    need_room(outputs_[i], outputs[i]);
+    need_room(outputs_, outputs, i);
     // A result may be an input, which the next results overwrite or the caller changes.
     if (std::any_of(used.begin(), used.end(), [&](const RunTensor& input) { return lies_in(results[i], input); }))
       results[i] = copy_of(results[i]);
@@ -396,7 +406,7 @@ void Session::run_on_gpu(const Shaped& shaped, std::span<const RunTensor> used, 
     RunTensor& output = outputs[i];
     output.element = outputs_[i].type.element;
     output.extents = plan->output_extents(i);
-    need_room(outputs_[i], output);
+    need_room(outputs_, outputs, i);
     if (output.is_on_device && output.data == nullptr && bytes_of(output.element, output.extents) > 0)
       throw BadTensor(fmt::format("the output '{}' has no memory on the device", on_one_line(outputs_[i].name)));
     taken.push_back({output.data, output.is_on_device, output.element});

@@ -196,6 +196,9 @@ TEST_CASE("a tensor that does not fit is refused, and the session goes on") {
   CHECK_THAT(run({left, TensorView::of(whole, {3, 2})}), Catch::Contains("float32") && Catch::Contains("int64"));
   CHECK_THAT(run({left, TensorView::of(y, {3, -2})}), Catch::Contains("negative"));
   CHECK_THAT(run({left, TensorView::of(y, {3, 3})}), Catch::Contains("24 bytes") && Catch::Contains("36"));
+  std::vector<float> room(12);
+  CHECK_THAT(run({left, right}, {TensorView::of(room, {}), TensorView::of(room, {})}),
+             Catch::Contains("'z' and 'same' overlap"));
   taso_tensor bad = right;
   bad.data = nullptr;
   CHECK_THAT(run({left, bad}), Catch::Contains("no memory"));

@@ -108,7 +108,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
   for (std::size_t i = 0; i < steps; ++i) {
     const Value x = some();
     Value result;
-    switch (random.below(27)) {
+    switch (random.below(28)) {
       case 0: result = pool.apply(op::Conv{one, one, pads, 1}, {x, random.chance(0.3) ? made : full}); break;
       case 1: result = pool.apply(op::Conv{one, one, pads, 4}, {x, deep, vec}); break;
       case 2: result = pool.apply(op::MatMul{}, {x, some()}); break;
@@ -246,6 +246,21 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         const op::ConvTranspose conv{apart ? two : one, one, apart ? uneven : pads, none, deeply ? 4 : 1};
         result = random.chance(0.5) ? pool.apply(conv, {x, deeply ? deep : full})
                                     : pool.apply(conv, {x, deeply ? deep : full, vec});
+        break;
+      }
+      case 25: {  // attention, or nearly
+        Value scores = pool.apply(op::MatMul{}, {x, some()});
+        for (std::size_t j = random.below(3); j > 0; --j)
+          scores =
+              random.chance(0.5) ? pool.apply(op::Mul{}, {scores, image}) : pool.apply(op::Add{}, {some(), scores});
+        if (random.chance(0.1)) values.push_back(scores);
+        Value shares = pool.apply(op::Softmax{random.chance(0.1) ? 2 : 3}, {scores});
+        if (random.chance(0.1)) values.push_back(shares);
+        if (random.chance(0.1)) shares = pool.apply(op::Relu{}, {shares});
+        result = random.chance(0.1) ? pool.apply(op::MatMul{}, {some(), shares})
+                                    : pool.apply(op::MatMul{}, {shares, some()});
+        if (random.chance(0.2)) result = pool.apply(op::Relu{}, {result});
+        if (random.chance(0.3)) result = pool.apply(op::Transpose{{0, 2, 1, 3}}, {result});
         break;
       }
       default: {

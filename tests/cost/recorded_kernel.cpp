@@ -15,8 +15,9 @@ using namespace cost;
 
 namespace {
 
-constexpr Kernel::Kind kinds[] = {Kernel::Kind::convolution, Kernel::Kind::matmul, Kernel::Kind::element_wise,
-                                  Kernel::Kind::pooling,     Kernel::Kind::rows,   Kernel::Kind::copy};
+constexpr Kernel::Kind kinds[] = {Kernel::Kind::convolution,  Kernel::Kind::matmul,  Kernel::Kind::attention,
+                                  Kernel::Kind::element_wise, Kernel::Kind::pooling, Kernel::Kind::rows,
+                                  Kernel::Kind::copy};
 
 struct Operand {
   Type type;
@@ -209,7 +210,8 @@ class Parser {
   Role role() const {
     switch (kernel_.kind) {
       case Kernel::Kind::convolution: return Role::convolution;
-      case Kernel::Kind::matmul: return Role::matmul;
+      case Kernel::Kind::matmul:
+      case Kernel::Kind::attention: return Role::matmul;
       case Kernel::Kind::pooling: return Role::pooling;
       case Kernel::Kind::rows: return Role::rows;
       default: return Role::element_wise;

@@ -36,6 +36,7 @@ TEST_CASE("a kernel can be reconstructed from the text of its call") {
       CHECK(found.rows == kernel.rows);
       CHECK(found.columns == kernel.columns);
       CHECK(found.depth == kernel.depth);
+      CHECK(found.first_depth == kernel.first_depth);
       CHECK(found.has_few_channels == kernel.has_few_channels);
       CHECK(found.operations == kernel.operations);
       CHECK(found.chain == kernel.chain);
@@ -44,7 +45,8 @@ TEST_CASE("a kernel can be reconstructed from the text of its call") {
       ++met[kernel.kind];
     }
   }
-  CHECK(met.size() >= 6);
+  CHECK(met.size() >= 7);
+  CHECK(met[Kernel::Kind::attention] > 20);
   CHECK(met[Kernel::Kind::opaque] > 20);
 }
 

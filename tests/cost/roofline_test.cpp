@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cost/pricing/call.h"
 #include "cost/pricing/h200.h"
 #include "ops/core/random.h"
 #include "tests/catch.h"
@@ -14,9 +15,9 @@ using namespace cost;
 
 namespace {
 
-const std::vector<Kernel::Kind> kinds = {Kernel::Kind::convolution, Kernel::Kind::matmul, Kernel::Kind::element_wise,
-                                         Kernel::Kind::pooling,     Kernel::Kind::rows,   Kernel::Kind::copy,
-                                         Kernel::Kind::opaque};
+const std::vector<Kernel::Kind> kinds = {Kernel::Kind::convolution,  Kernel::Kind::matmul,  Kernel::Kind::attention,
+                                         Kernel::Kind::element_wise, Kernel::Kind::pooling, Kernel::Kind::rows,
+                                         Kernel::Kind::copy,         Kernel::Kind::opaque};
 const std::vector<ElementType> elements = {ElementType::float32, ElementType::float16, ElementType::bfloat16,
                                            ElementType::float64};
 
@@ -29,11 +30,12 @@ Kernel some_kernel(Random& random, int most_digits = 30) {
   kernel.kind = random.pick(kinds);
   kernel.element = random.pick(elements);
   kernel.layout = random.chance(0.5) ? Layout::channels_first : Layout::channels_last;
-  if (kernel.kind == Kernel::Kind::convolution || kernel.kind == Kernel::Kind::matmul) {
+  if (has_products(kernel.kind)) {
     kernel.batches = random.chance(0.5) ? 1 : some_size(random, 8);
     kernel.rows = some_size(random, 16);
     kernel.columns = some_size(random, 12);
     kernel.depth = some_size(random, 13);
+    if (kernel.kind == Kernel::Kind::attention) kernel.first_depth = some_size(random, 8);
   }
   kernel.operations = some_size(random, 30);
   kernel.chain = some_size(random, 6);

@@ -22,6 +22,8 @@ class Expected:
     giga: float = None  # published multiply-adds, in billions
     small: tuple = ()  # options of the smallest variant
     batch: int = 2
+    opset: int = 17
+    largest: float = 10  # deviation of its outputs
 
     def __post_init__(self):
         self.small = ("--blocks", 1, *self.small)
@@ -41,6 +43,24 @@ def csrnet_parameters():
     """The paper has the layout, not the sum."""
     widths = [3, 64, 64, 128, 128, 256, 256, 256, 512, 512, 512, 512, 512, 512, 256, 128, 64]
     return sum((9 * before + 1) * after for before, after in zip(widths, widths[1:])) + 64 + 1
+
+
+def unet_block_parameters():
+    """Two convolutions, four products and three group norms in each of the two blocks."""
+    width = 320
+    return 2 * (2 * (9 * width + 1) * width + 4 * (width + 1) * width + 3 * 2 * width)
+
+
+def llama_small_parameters():
+    """Four matrices of attention, three of the feed-forward part and two norms in each of the eight layers."""
+    width, inner = 512, 1408
+    return 8 * (4 * width * width + 3 * width * inner + 2 * width) + width
+
+
+def moe_parameters():
+    """The norm, the gate, and 32 experts with three matrices each."""
+    width, inner, experts = 1024, 512, 32
+    return experts * 3 * width * inner + experts * width + width
 
 
 # torchvision publishes parameters and operations of its models, Hugging Face and timm the parameters of theirs, and the
@@ -64,7 +84,22 @@ NETWORKS = {
     "bert_large": Expected(335_141_888, None, ("--sequence", 8)),
     "vit_b_16": Expected(86_567_656, 17.56, TINY),
     "ssd300_resnet50": Expected(ssd_parameters(), None, ("--image-size", 257), batch=1),
+    "unet_block": Expected(unet_block_parameters(), None, ("--image-size", 8), opset=20),
+    "llama_small": Expected(llama_small_parameters(), None, ("--sequence", 8), opset=20),
+    # Without the table of words, which is the last product's matrix too.
+    "llama_1b": Expected(1_235_814_400 - 128_256 * 2048, None, ("--sequence", 8), batch=1, opset=20),
+    "efficientnet_b0": Expected(5_288_548, 0.39, TINY, opset=20),
+    "convnext_tiny": Expected(28_589_128, 4.46, TINY, opset=20),
+    "swin_tiny": Expected(28_288_354, 4.49, ("--image-size", 48), opset=20),
+    "distilbert": Expected(66_362_880, None, ("--sequence", 8), opset=20),
+    "whisper_tiny": Expected(8_208_384, None, ("--sequence", 20), opset=20),
+    "gpt2": Expected(124_439_808, None, ("--sequence", 8), opset=20),
+    # Ultralytics counts additions too: 8.7 billion operations.
+    "yolov8n": Expected(3_157_200, 8.7 / 2, ("--image-size", 64), opset=20, largest=100),
+    "diffusion_unet": Expected(859_520_964, None, ("--image-size", 16, "--width", 32), opset=20),
+    "moe_block": Expected(moe_parameters(), None, ("--sequence", 3), opset=20),
 }
+EXPORTED = [name for name, expected in NETWORKS.items() if expected.opset >= 20]
 
 
 @pytest.fixture(scope="session")
@@ -98,8 +133,10 @@ def listed(networks, *arguments):
 
 
 def parameters_of(model):
-    return sum(int(numpy.prod(tensor.dims)) for tensor in model.graph.initializer
-               if not tensor.name.endswith((".running_mean", ".running_var")))
+    # Of a batch norm that is folded into a convolution, one number of two is left.
+    return sum(int(numpy.prod(tensor.dims)) * (2 if tensor.name.endswith(".folded_bias") else 1)
+               for tensor in model.graph.initializer
+               if not tensor.name.startswith("val_") and not tensor.name.endswith((".running_mean", ".running_var")))
 
 
 def multiplications(model):
@@ -139,7 +176,8 @@ def test_the_full_network_has_the_published_size_and_arithmetic(networks, tmp_pa
     assert parameters_of(model) == NETWORKS[name].parameters
     assert len(model.graph.node) == listed(networks, name)[name][1]
     for tensor in model.graph.initializer:
-        tensor.ClearField("raw_data")
+        if not tensor.name.startswith("val_"):  # constants: shapes are computed from them
+            tensor.ClearField("raw_data")
     assert multiplications(model) / 1e9 == pytest.approx(NETWORKS[name].giga, rel=0.01, abs=0.005)
 
 
@@ -147,7 +185,8 @@ def test_the_full_network_has_the_published_size_and_arithmetic(networks, tmp_pa
 def test_a_network_is_valid_and_runs(networks, small, name):
     model = onnx.load(small(name))
     onnx.checker.check_model(model, full_check=True)
-    assert model.ir_version == 8 and [entry.version for entry in model.opset_import] == [17]
+    opset = NETWORKS[name].opset
+    assert (model.ir_version, [entry.version for entry in model.opset_import]) == (8 if opset == 17 else 10, [opset])
     assert parameters_of(model) == listed(networks, name, *NETWORKS[name].small)[name][0]
     session = runtime_comparison.open_session(small(name))
     feeds = [inputs_for(session, seed) for seed in (1, 2)]
@@ -155,7 +194,7 @@ def test_a_network_is_valid_and_runs(networks, small, name):
         assert list(first.shape) == declared.shape
         assert numpy.isfinite(first).all()
         # Of reasonable size, and different for different elements and inputs.
-        assert 0.01 < first.std() < 10
+        assert 0.01 < first.std() < NETWORKS[name].largest
         assert len(numpy.unique(first)) > first.size / 3
         assert numpy.abs(first - second).mean() > 0.02 * first.std()
 
@@ -187,14 +226,19 @@ def test_a_detector_has_all_its_boxes(networks, tmp_path):
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "double"])
 def test_every_element_type_is_valid(networks, tmp_path, kind):
     """For one network of each set of operators. ONNX Runtime has few CPU kernels for these types."""
-    names = ["mobilenet_v2", "inception_v3", "nasnet_mobile", "nas_cell", "vit_b_16", "resnet3d_18"]
-    for name in names + (["bert_base"] if kind != "double" else []):  # its table alone has 200 MB in double
+    names = ["mobilenet_v2", "inception_v3", "nasnet_mobile", "nas_cell", "vit_b_16", "resnet3d_18", "unet_block",
+             "llama_small", "efficientnet_b0", "convnext_tiny", "swin_tiny", "whisper_tiny", "yolov8n",
+             "diffusion_unet"]
+    # The tables of texts alone have hundreds of MB in double.
+    for name in names + (["bert_base", "distilbert", "gpt2"] if kind != "double" else []) + \
+            (["moe_block"] if kind == "float16" else []):
         path = tmp_path / "typed.onnx"
         networks(name, "-o", path, "--type", kind, *NETWORKS[name].small)
         model = onnx.load(path)
         onnx.checker.check_model(model, full_check=True)
         expected = {"float16": 10, "bfloat16": 16, "double": 11}[kind]
-        assert {tensor.data_type for tensor in model.graph.initializer} == {expected}
+        assert {tensor.data_type for tensor in model.graph.initializer
+                if not tensor.name.startswith("val_")} == {expected}
 
 
 def test_half_precision_keeps_to_its_range(networks, tmp_path):
@@ -205,7 +249,8 @@ def test_half_precision_keeps_to_its_range(networks, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["squeezenet1_1", "nas_cell", "bert_base", "vit_b_16", "ssd300_resnet50",
-                                  "resnet3d_18", "csrnet"])
+                                  "resnet3d_18", "csrnet", "unet_block", "llama_small", "swin_tiny", "distilbert",
+                                  "whisper_tiny", "gpt2", "yolov8n", "diffusion_unet", "moe_block"])
 def test_an_open_batch_computes_the_same(networks, small, tmp_path, name):
     networks(name, "-o", tmp_path / "open.onnx", "--batch", "N", *NETWORKS[name].small)
     onnx.checker.check_model(onnx.load(tmp_path / "open.onnx"), full_check=True)
@@ -214,6 +259,45 @@ def test_an_open_batch_computes_the_same(networks, small, tmp_path, name):
     feed = inputs_for(fixed, 3)
     for expected, actual in zip(fixed.run(None, feed), opened.run(None, feed)):
         numpy.testing.assert_array_equal(expected, actual)
+
+
+@pytest.mark.parametrize("opset, name, operators", [
+    (20, "unet_block", {"InstanceNormalization": 3, "Softmax": 1}),
+    (21, "unet_block", {"GroupNormalization": 3, "Softmax": 1}),
+    (23, "unet_block", {"GroupNormalization": 3, "Attention": 1}),
+    (20, "llama_small", {"ReduceMean": 3, "Softmax": 1}),
+    (23, "llama_small", {"RMSNormalization": 3, "Attention": 1}),
+])
+def test_a_newer_opset_has_fewer_nodes_and_computes_the_same(networks, small, tmp_path, opset, name, operators):
+    path = tmp_path / "newer.onnx"
+    networks(name, "-o", path, "--batch", NETWORKS[name].batch, "--opset", opset, *NETWORKS[name].small)
+    model = onnx.load(path)
+    onnx.checker.check_model(model, full_check=True)
+    assert model.opset_import[0].version == opset
+    types = [node.op_type for node in model.graph.node]
+    assert {kind: types.count(kind) for kind in operators} == operators
+    before, after = runtime_comparison.open_session(small(name)), runtime_comparison.open_session(path)
+    feed = inputs_for(before, 4)
+    assert runtime_comparison.same(before.run(None, feed), after.run(None, feed))
+
+
+def test_a_decoder_turns_keys_by_their_position_and_appends_them(small):
+    session = runtime_comparison.open_session(small("llama_small"))
+    feed = inputs_for(session, 5)
+    names = [output.name for output in session.get_outputs()]
+
+    def present(position):
+        feed["position_ids"] = numpy.full_like(feed["position_ids"], position)
+        return dict(zip(names, session.run(None, feed)))
+
+    first, later = present(0), present(7)
+    for part in ("key", "value"):
+        numpy.testing.assert_array_equal(later[f"present.0.{part}"][:, :, :-1], feed[f"past_key_values.0.{part}"])
+    numpy.testing.assert_array_equal(first["present.0.value"], later["present.0.value"])
+    old, new = (result["present.0.key"][:, :, -1] for result in (first, later))
+    turns = 7 / 10_000 ** (numpy.arange(32) / 32)
+    expected = (old[..., :32] + 1j * old[..., 32:]) * numpy.exp(1j * turns)
+    numpy.testing.assert_allclose(numpy.concatenate([expected.real, expected.imag], -1), new, atol=1e-5)
 
 
 def test_blocks_repeat_evenly(networks):
@@ -258,6 +342,11 @@ def test_parameters_are_the_same_on_every_machine(networks, tmp_path, name, kind
         (["vit_b_16", "-o", "x.onnx", "--image-size", 40], "a multiple of 16"),
         (["bert_base", "-o", "x.onnx", "--sequence", 513], "up to 512"),
         (["nasrnn", "-o", "x.onnx", "--image-size", 64], "no images"),
+        (["resnet50", "-o", "x.onnx", "--opset", 21], "opset 17 only"),
+        (["unet_block", "-o", "x.onnx", "--opset", 24], "20 to 23"),
+        (["moe_block", "-o", "x.onnx", "--type", "bfloat16"], "no bfloat16"),
+        (["unet_block", "-o", "x.onnx", "--width", 32], "cannot be chosen"),
+        (["diffusion_unet", "-o", "x.onnx", "--width", 40], "a multiple of 32"),
         (["resnet50", "-o", "x.onnx", "--batch", 0], "at least 1"),
         (["resnet50", "-o", "x.onnx", "--batch", "two words"], "a number or a name"),
         (["resnet50", "-o", "x.onnx", "--blocks", 0], "at least 1"),
@@ -279,7 +368,7 @@ def test_what_cannot_be_written_is_said(networks, tmp_path):
 
 
 def test_all_are_written_at_once(networks, tmp_path):
-    networks("--all", tmp_path / "all", "--type", "float16", "--blocks", 1)
+    networks("--all", tmp_path / "all", "--type", "float16", "--blocks", 1, "--width", 32)
     assert sorted(path.stem for path in (tmp_path / "all").iterdir()) == sorted(NETWORKS)
 
 

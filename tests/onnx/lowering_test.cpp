@@ -90,6 +90,52 @@ TEST_CASE("slices with steps") {
   CHECK_FALSE(is_covered("Slice", 10, {}, {row, list({7}), list({0}), list({0}), list({-2})}));
 }
 
+TEST_CASE("known indices that follow one another gather a block") {
+  Random random(5);
+  const Array x = random_array(random, ElementType::float32, {4, 5, 3});
+  const auto along = [](std::int64_t axis) { return with({{"axis", axis}}); };
+  const auto index = [](std::int64_t value) { return Array::of<std::int64_t>({}, Integers{value}); };
+  for (std::int64_t axis = -3; axis < 3; ++axis) {
+    const std::int64_t size = x.extents()[static_cast<std::size_t>(axis < 0 ? axis + 3 : axis)];
+    for (std::int64_t first = -size; first < size; ++first) {
+      INFO(fmt::format("axis {}, from {}", axis, first));
+      CHECK(is_covered("Gather", 13, along(axis), {x, index(first)}));
+      for (std::int64_t last = first; last < (first < 0 ? 0 : size); ++last) {
+        Integers all;
+        for (std::int64_t i = first; i <= last; ++i) all.push_back(i);
+        CHECK(is_covered("Gather", 13, along(axis), {x, list(all)}));
+      }
+    }
+    CHECK_FALSE(lowered("Gather", 13, along(axis), {x, index(size)}));
+    CHECK_FALSE(lowered("Gather", 13, along(axis), {x, index(-size - 1)}));
+  }
+  CHECK_FALSE(lowered("Gather", 13, along(1), {x, list({0, 2})}));
+  CHECK_FALSE(lowered("Gather", 13, along(1), {x, list({2, 1})}));
+  CHECK_FALSE(lowered("Gather", 13, along(1), {x, list({-1, 0})}));  // around the end
+  CHECK_FALSE(lowered("Gather", 13, along(1), {x, list({})}));
+  CHECK_FALSE(lowered("Gather", 13, along(1), {x, Array::of<std::int64_t>({1, 2}, Integers{0, 1})}));
+  CHECK_FALSE(lowered("Gather", 13, along(0), {list({7, 8}), index(1)}));  // shapes
+}
+
+TEST_CASE("indices of an open axis gather a block if they always exist") {
+  const auto gathered = [](std::int64_t value) {
+    Pool pool;
+    const auto attributes = with({{"axis", std::int64_t{1}}});
+    const Type type{ElementType::float32, Shape{Dim(2), Dim::symbol("tokens"), Dim(3)}};
+    const runtime::Fact whole{type, std::nullopt, std::nullopt};
+    const runtime::Fact index{Type{ElementType::int64, Shape{}}, std::nullopt,
+                              Array::of<std::int64_t>({}, Integers{value})};
+    const LoweringCall call{
+        pool, "Gather", 13, attributes, {pool.input("x", type), pool.input("i", index.type)}, {&whole, &index}, 1};
+    const Lowered values = lower(call);
+    return values && values->at(0).shape() == Shape{Dim(2), Dim(3)};
+  };
+  CHECK(gathered(0));
+  CHECK(gathered(-1));
+  CHECK_FALSE(gathered(1));  // there may be one token only
+  CHECK_FALSE(gathered(-2));
+}
+
 TEST_CASE("resizing to the nearest position") {
   Random random(2);
   int covered = 0, tried = 0;

@@ -25,8 +25,7 @@ Candidates::Candidates(Libraries& libraries, std::vector<Lowering> lowerings, co
   };
   has_own_ = libraries.capability() >= with_clusters && std::any_of(lowerings.begin(), lowerings.end(), is_one_of_ours);
   for (Lowering& lowering : lowerings) {
-    // Lowerings with several launches are only for calls that no single kernel can do.
-    if (has_own_ && lowering.launches.size() > 1) continue;
+    if (has_own_ && lowering.is_makeshift) continue;
     Way way;
     bool is_possible = !lowering.launches.empty();
     for (const Launch& launch : lowering.launches) {

@@ -4,8 +4,6 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "runtime/gpu/cuda/candidates.h"
 #include "runtime/gpu/cuda/handles.h"
 #include "runtime/gpu/cuda/layout.h"
@@ -82,6 +80,10 @@ class CudaAccelerator : public Accelerator {
     const Use use(libraries_);
     return tuner().ways(call, most);
   }
+  std::vector<std::string> quick_choices(std::span<const cost::Call> calls) override {
+    const Use use(libraries_);
+    return tuner().quick_choices(calls);
+  }
   std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
     const Use use(libraries_);
     libraries_.expect_nothing();  // the program's own kernels are compiled first
@@ -119,16 +121,7 @@ class CudaAccelerator : public Accelerator {
 
 extern "C" __attribute__((visibility("default"))) void* taso_cuda_open(std::uint64_t layout, std::int32_t device,
                                                                        char* trouble, std::size_t trouble_size) {
-  const auto say = [&](const char* why) {
-    std::snprintf(trouble, trouble_size, "%s", why);
-    return static_cast<void*>(nullptr);
-  };
-  if (layout != taso::gpu::border_layout) return say("the CUDA module belongs to another build of this program");
-  try {
-    return static_cast<taso::gpu::Accelerator*>(new taso::gpu::cuda::CudaAccelerator(device));
-  } catch (const std::exception& error) {
-    return say(error.what());
-  } catch (...) {
-    return say("the CUDA module does not start");
-  }
+  return taso::gpu::made_at_border(layout, trouble, trouble_size, [&]() -> taso::gpu::Accelerator* {
+    return new taso::gpu::cuda::CudaAccelerator(device);
+  });
 }

@@ -9,7 +9,7 @@ extern "C" {
 
 /// Must be raised with every change below, in runtime/gpu/accelerator.h or device_services.h; a program refuses a
 /// module with another number.
-constexpr std::int32_t taso_cuda_interface = 6;
+constexpr std::int32_t taso_cuda_interface = 7;
 
 /// Versions in the encoding of each library; 0 if it is missing.
 struct TasoCudaProbe {

@@ -139,8 +139,7 @@ void Program::choose(const std::function<Tuner&()>& tuner) {
     alignments.written = listed(step.written, step.call.written);
     std::optional<PreparedCall> prepared;
     // A variant measured on well aligned memory may need that: libraries do not check addresses at launch.
-    const bool is_product =
-        step.call.kind == cost::Kernel::Kind::convolution || step.call.kind == cost::Kernel::Kind::matmul;
+    const bool is_product = cost::has_products(step.call.kind);
     if (!step.choice.empty() && (!is_product || alignments.is_usual())) {
       try {
         prepared = libraries_.prepare_for_program(step.call, alignments, step.choice);

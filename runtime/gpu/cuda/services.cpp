@@ -3,8 +3,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstdio>
-
 #include "runtime/gpu/cuda/handles.h"
 #include "runtime/gpu/cuda/layout.h"
 #include "runtime/gpu/cuda/module.h"
@@ -94,14 +92,7 @@ class CudaServices : public DeviceServices {
 
 extern "C" __attribute__((visibility("default"))) void* taso_cuda_services(std::uint64_t layout, std::int32_t device,
                                                                            char* trouble, std::size_t trouble_size) {
-  const auto say = [&](const char* why) {
-    std::snprintf(trouble, trouble_size, "%s", why);
-    return static_cast<void*>(nullptr);
-  };
-  if (layout != taso::gpu::border_layout) return say("the CUDA module belongs to another build of this program");
-  try {
-    return static_cast<taso::gpu::DeviceServices*>(new taso::gpu::cuda::CudaServices(device));
-  } catch (...) {
-    return say("there is not enough memory");
-  }
+  return taso::gpu::made_at_border(layout, trouble, trouble_size, [&]() -> taso::gpu::DeviceServices* {
+    return new taso::gpu::cuda::CudaServices(device);
+  });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "cost/pricing/recorded_prices.h"
@@ -168,6 +169,39 @@ std::vector<std::string> Tuner::ways(const cost::Call& call, std::size_t most) {
   std::vector<std::string> choices;
   for (const Candidate& candidate : tried)
     if (candidate.trouble.empty() && choices.size() < most) choices.push_back(candidate.call.choice);
+  return choices;
+}
+
+std::vector<std::string> Tuner::quick_choices(std::span<const cost::Call> calls) {
+  // Compiling takes most of the time, so only the tilings that promise most are compiled, all in parallel.
+  constexpr std::size_t most_own = 2, most_tried = 4;
+  constexpr double seconds_each = 0.03;
+  std::vector<std::vector<Lowering>> promising;
+  for (const cost::Call& call : calls) {
+    std::vector<Lowering>& few = promising.emplace_back(libraries_.admitted(lowerings(call)));
+    std::size_t own = 0;
+    std::erase_if(few, [&](const Lowering& one) { return is_own(one) && ++own > most_own; });
+    libraries_.expect(few);
+  }
+  std::vector<std::string> choices;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    Candidates candidates(libraries_, std::move(promising[i]), {});
+    std::vector<Candidate> tried;
+    while (tried.size() < most_tried) {
+      std::optional<PreparedCall> next = candidates.next();
+      if (!next) break;
+      tried.push_back({std::move(*next), 0, 0, ""});
+    }
+    choices.emplace_back();
+    if (tried.empty()) continue;
+    try_out(calls[i], tried, seconds_each);
+    double best = std::numeric_limits<double>::infinity();
+    for (const Candidate& candidate : tried) {
+      if (!candidate.trouble.empty() || candidate.microseconds >= best) continue;
+      best = candidate.microseconds;
+      choices.back() = candidate.call.choice;
+    }
+  }
   return choices;
 }
 

@@ -48,4 +48,8 @@ SourceLaunch direct_convolution_source(const cost::Call& call, std::int64_t mult
 std::vector<std::pair<std::string, SourceLaunch>> tensor_product_sources(
     const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 
+/// Attention as one kernel, with its steps before the softmax and after the second product: as above.
+std::vector<std::pair<std::string, SourceLaunch>> attention_sources(
+    const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
+
 }  // namespace taso::gpu

@@ -83,6 +83,7 @@ class TensorProduct {
     Code code;
     write_constants(code, tile);
     code.add(tensor_sizes);
+    code.add(tensor_rounding);
     write_rows(code);
     open_kernel(code, launch, parameters);
     for (std::size_t i = 0, rest = 1; i < batch_.size(); rest *= static_cast<std::size_t>(y_[batch_[i++]]))

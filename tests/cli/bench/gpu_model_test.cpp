@@ -46,9 +46,10 @@ class NoGpu : public gpu::Accelerator {
   }
   gpu::Measurement measure_choice(const cost::Call& call, const std::string&) override { return measure(call); }
   double time_choice(const cost::Call&, const std::string&, const gpu::Surroundings&) override { return 1000; }
-  std::vector<std::string> ways(const cost::Call&, std::size_t) override {
-    ++seen_.asked;
-    return {"promising", "another"};
+  std::vector<std::string> ways(const cost::Call&, std::size_t) override { return {"promising", "another"}; }
+  std::vector<std::string> quick_choices(std::span<const cost::Call> calls) override {
+    seen_.asked += calls.size();
+    return std::vector<std::string>(calls.size(), "promising");
   }
   std::unique_ptr<gpu::DeviceProgram> load(gpu::DeviceSteps steps) override {
     seen_.steps = std::move(steps.steps);

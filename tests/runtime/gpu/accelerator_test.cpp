@@ -370,7 +370,7 @@ void check_own_kernels(const char* name, RandomCall (*make)(Random&), const Pati
       RandomCall made = make(random);
       const std::vector<std::string> ways = own_ways(made.call);
       const cost::Kernel::Kind kind = made.call.kind;
-      if (kind != cost::Kernel::Kind::convolution && kind != cost::Kernel::Kind::matmul) REQUIRE_FALSE(ways.empty());
+      if (!cost::has_products(kind)) REQUIRE_FALSE(ways.empty());
       if (ways.empty()) continue;  // some products are for libraries only
       if (kind == cost::Kernel::Kind::copy && seed % 10 == 0) CHECK(device->measure(made.call).trouble.empty());
       const std::string& way = random.pick(ways);
@@ -441,7 +441,8 @@ constexpr std::pair<const char*, RandomCall (*)(Random&)> own_kinds[] = {
     {"transposed convolution", random_transposed_convolution},
     {"copies", random_copy},
     {"direct convolutions", random_direct_convolution},
-    {"products on tensor cores", random_tensor_product}};
+    {"products on tensor cores", random_tensor_product},
+    {"attention", random_attention}};
 
 }  // namespace
 

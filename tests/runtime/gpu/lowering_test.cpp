@@ -21,7 +21,7 @@ std::vector<cost::Call> products_of(const Graph& graph, cost::Layout layout) {
   std::vector<cost::Call> calls;
   const cost::WholeGraph view(graph, {}, layout);
   for (const cost::Plan::Step& step : cost::plan(view, cost::Roofline()).steps)
-    if (step.kernel.kind == cost::Kernel::Kind::convolution || step.kernel.kind == cost::Kernel::Kind::matmul)
+    if (cost::has_products(step.kernel.kind))
       calls.push_back(cost::call_of(view, step.kernel, cost::Precision::fp32).call);
   return calls;
 }
@@ -117,7 +117,7 @@ TEST_CASE("all lowerings of a product compute its meaning") {
         if (texts.insert(cost::text_of(call)).second && calls.size() < 80) calls.push_back(std::move(call));
   }
   check_ways(calls, names);
-  for (const char* name : {"plain", "fused", "apart", "direct"}) CHECK(names.contains(name));
+  for (const char* name : {"plain", "fused", "apart", "direct", "parts"}) CHECK(names.contains(name));
 }
 
 TEST_CASE("parts of channels are read and written in place, or through copies") {

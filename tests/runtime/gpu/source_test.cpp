@@ -79,6 +79,22 @@ TEST_CASE("kernels for products on tensor cores compute what they mean") {
   check_kernels(calls);
 }
 
+TEST_CASE("kernels for attention compute what they mean") {
+  std::vector<CheckedCall> calls;
+  std::size_t none = 0;
+  for (std::size_t seed = 0; seed < calls_of_each_kind(); ++seed) {
+    Random random(seed + 1);
+    const RandomCall made = random_attention(random);
+    const auto ways = attention_sources(made.call);
+    if (ways.empty())
+      ++none;
+    else
+      calls.push_back({made.call, made.is_positive, ways[random.below(ways.size())].second});
+  }
+  CHECK(2 * none < calls_of_each_kind());
+  check_kernels(calls);
+}
+
 TEST_CASE("kernels use 64-bit indices where necessary") {
   using enum ElementType;
   const auto operand = [](Extents extents, cost::Layout layout) {

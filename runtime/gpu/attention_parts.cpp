@@ -1,0 +1,117 @@
+#include "runtime/gpu/attention_parts.h"
+
+#include <algorithm>
+#include <map>
+
+#include "cost/plan/memory_plan.h"
+#include "ops/core/error.h"
+#include "runtime/gpu/kernels/computation.h"
+#include "runtime/gpu/packed_operands.h"
+
+namespace taso::gpu {
+namespace {
+
+/// A part of a call, as a call of its own, and the memory of its operands.
+struct Part {
+  cost::Call call;
+  std::vector<Argument> read;
+  Argument written;
+};
+
+/// Cuts a call into parts. Values between them lie in scratch memory.
+class Cutter {
+ public:
+  explicit Cutter(const cost::Call& call) : call_(call), values_(call) {
+    for (std::uint32_t i = 0; i < call.read.size(); ++i) places_[i] = {call.read[i], {Argument::Place::read, i, 0}};
+  }
+  std::int64_t scratch_bytes() const { return scratch_; }
+
+  /// The steps [first, end) as a call; its main step comes `main` steps after the first.
+  Part cut(cost::Kernel::Kind kind, std::size_t first, std::size_t end, std::size_t main) {
+    Part part;
+    part.call.kind = kind;
+    if (cost::has_products(kind)) part.call.precision = call_.precision;
+    part.call.main = main;
+    std::map<std::uint32_t, std::uint32_t> numbers;  // of values in the part
+    for (std::size_t i = first; i < end; ++i)
+      for (const std::uint32_t operand : call_.steps[i].operands) {
+        const bool is_made_here = values_.steps[operand] >= first && values_.steps[operand] < end;
+        if (is_made_here || !numbers.emplace(operand, static_cast<std::uint32_t>(part.read.size())).second) continue;
+        part.call.read.push_back(places_.at(operand).first);
+        part.read.push_back(places_.at(operand).second);
+      }
+    auto next = static_cast<std::uint32_t>(part.read.size());
+    for (std::size_t i = first; i < end; ++i) {
+      const cost::Call::Step& step = call_.steps[i];
+      cost::Call::Step again{step.op, {}, next};
+      for (const std::uint32_t operand : step.operands) again.operands.push_back(numbers.at(operand));
+      numbers[step.first_result] = next++;
+      part.call.steps.push_back(std::move(again));
+    }
+    part.call.results = {next - 1};
+    const std::uint32_t result = call_.steps[end - 1].first_result;
+    if (end == call_.steps.size()) {
+      part.call.written = {call_.written[0]};
+      part.written = {Argument::Place::written, 0, 0};
+    } else {
+      cost::Call::Operand between;
+      between.element = values_.elements[result];
+      between.extents = values_.extents[result];
+      between.strides = cost::packed(between.extents, cost::Layout::channels_first);
+      part.written = {Argument::Place::scratch, 0, scratch_};
+      scratch_ += cost::aligned_size(ops::count(between.extents) * static_cast<std::int64_t>(size_of(between.element)));
+      part.call.written = {between};
+      places_[result] = {between, part.written};
+    }
+    return part;
+  }
+
+ private:
+  const cost::Call& call_;
+  kernels::Values values_;
+  std::map<std::uint32_t, std::pair<cost::Call::Operand, Argument>> places_;  // by value
+  std::int64_t scratch_ = 0;
+};
+
+/// The first variant of a part that is a single launch, of our own or of a library.
+std::optional<Launch> launch_of(const Part& part, const std::vector<Lowering>& ways, bool own) {
+  for (const Lowering& way : ways) {
+    if (way.launches.size() != 1 || is_own(way) != own) continue;
+    Launch launch = way.launches[0];
+    for_each_argument(launch, [&](Argument& argument) {
+      const Argument& place = argument.place == Argument::Place::read ? part.read.at(argument.index) : part.written;
+      argument = {place.place, place.index, place.offset + argument.offset};
+    });
+    return launch;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Lowering> attention_in_parts(const cost::Call& call,
+                                         const std::function<std::vector<Lowering>(const cost::Call&)>& ways) {
+  const auto place_of = [&](auto&& is_it) {
+    return static_cast<std::size_t>(std::find_if(call.steps.begin(), call.steps.end(), is_it) - call.steps.begin());
+  };
+  const std::size_t first =
+      place_of([](const cost::Call::Step& step) { return std::holds_alternative<op::MatMul>(step.op); });
+  const std::size_t softmax =
+      place_of([](const cost::Call::Step& step) { return std::holds_alternative<op::Softmax>(step.op); });
+  check(first == 0 && softmax + 1 < call.steps.size(), "attention is a product, a softmax and a product");
+  using Kind = cost::Kernel::Kind;
+  Cutter cutter(call);
+  const Part scores = cutter.cut(Kind::matmul, 0, 1, 0), rows = cutter.cut(Kind::rows, 1, softmax + 1, softmax - 1),
+             sums = cutter.cut(Kind::matmul, softmax + 1, call.steps.size(), 0);
+  const std::vector<Lowering> of_scores = ways(scores.call), of_rows = ways(rows.call), of_sums = ways(sums.call);
+  std::vector<Lowering> all;
+  for (const bool own : {false, true}) {
+    const auto one = launch_of(scores, of_scores, own), two = launch_of(rows, of_rows, true),
+               three = launch_of(sums, of_sums, own);
+    if (one && two && three)
+      all.push_back({own ? "parts of our own" : "parts", {*one, *two, *three}, cutter.scratch_bytes()});
+  }
+  return all;
+}
+
+}  // namespace taso::gpu

@@ -1,0 +1,290 @@
+// Attention as one kernel: a product of queries and keys, element-wise steps on its scores (scales, masks), their
+// softmax along the keys, and a product with the values. Scores stay in registers: a block takes some keys at a time,
+// and corrects its sums whenever a higher score turns up. Where rows are few, the warps of a block share the keys.
+#include <algorithm>
+#include <array>
+
+#include "ops/core/error.h"
+#include "runtime/gpu/kernels/attention_text.h"
+#include "runtime/gpu/kernels/computation.h"
+#include "runtime/gpu/kernels/source.h"
+#include "runtime/gpu/kernels/tensor_text.h"
+
+namespace taso::gpu {
+namespace {
+
+using namespace kernels;
+
+struct AttentionTile {
+  std::int64_t warps_down = 1, warps_across = 1, warp_keys = 32;
+  std::string name() const { return fmt::format("attention {}x{} by {}", warps_down * 16, warps_across, warp_keys); }
+};
+
+/// Most promising first where rows are few; the last ones are for many rows.
+constexpr std::array<AttentionTile, 8> attention_tiles{
+    {{1, 4, 32}, {1, 2, 32}, {1, 8, 16}, {2, 2, 32}, {1, 4, 16}, {4, 1, 32}, {4, 1, 64}, {8, 1, 32}}};
+constexpr std::int64_t most_bytes_of_block = 200 << 10;
+
+class AttentionKernel {
+ public:
+  explicit AttentionKernel(const cost::Call& call) : call_(call), values_(call) {
+    can_be_done_ = find_steps() && is_fit() && trace();
+  }
+  bool can_be_done() const { return can_be_done_; }
+
+  std::vector<AttentionTile> tiles(std::int64_t multiprocessors) const {
+    std::vector<AttentionTile> few;
+    for (const AttentionTile& tile : attention_tiles) {
+      if (shared_bytes(tile) > most_bytes_of_block) continue;
+      // Tiles that lie mostly outside of what there is.
+      if (tile.warps_down > 1 && 16 * tile.warps_down / 2 >= rows_) continue;
+      if (tile.warps_across > 1 && tile.warps_across * tile.warp_keys / 2 >= keys_) continue;
+      few.push_back(tile);
+    }
+    const std::int64_t blocks = (rows_ + 15) / 16 * batches();
+    if (blocks > 4 * multiprocessors) std::reverse(few.begin(), few.end());
+    return few;
+  }
+
+  SourceLaunch launch(const AttentionTile& tile) {
+    SourceLaunch launch;
+    launch.name = "attention";
+    launch.block = static_cast<std::uint32_t>(32 * tile.warps_down * tile.warps_across);
+    launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes(tile));
+    launch.grid = {grid_of((rows_ + 16 * tile.warps_down - 1) / (16 * tile.warps_down)), grid_of(batches()), 1};
+    Computation before = scores(), after = results();
+    Parameters parameters;
+    for (const std::uint32_t factor : {query_, key_, value_}) parameters.add(call_, false, factor);
+    for (const Computation* one : {&before, &after})
+      for (const Access& access : one->accesses()) parameters.add(call_, access.is_written, access.operand);
+
+    Code code;
+    code.line("typedef {} element;", type_text(element()));
+    code.line("constexpr int in_chunk = {}, rows = {}, keys = {}, depth = {}, values = {};", in_chunk(), rows_, keys_,
+              depth_, columns_);
+    code.line("constexpr int warps_down = {}, warps_across = {}, tile_keys = {};", tile.warps_down, tile.warps_across,
+              tile.warps_across * tile.warp_keys);
+    code.line("constexpr int query_stride = {}, key_stride = {}, value_stride = {};", query_stride_, key_stride_,
+              value_stride_);
+    code.line("constexpr bool is_exact = {};", is_exact());
+    code.add(tensor_rounding);
+    code.add(attention_sizes);
+    open_kernel(code, launch, parameters);
+    std::int64_t rest = 1;
+    for (std::size_t i = batch_axes(); i-- > 0; rest *= y_[i])
+      code.line("const int b{} = static_cast<int>(blockIdx.y) / {} % {};", i, rest, y_[i]);
+    write_factor(code, "query", query_);
+    write_factor(code, "key", key_);
+    write_factor(code, "value", value_);
+    code.add(attention_scores);
+    write_scores(code, before);
+    code.add(attention_sums);
+    write_results(code, after);
+    code.close();
+    launch.source = prelude(Arithmetic::single) + std::string(tensor_instructions) + code.text();
+    return launch;
+  }
+
+ private:
+  ElementType element() const { return call_.read[query_].element; }
+  bool is_exact() const { return element() == ElementType::float32 && call_.precision == cost::Precision::fp32; }
+  std::int64_t in_chunk() const { return 16 / static_cast<std::int64_t>(size_of(element())); }
+  std::size_t batch_axes() const { return y_.size() - 2; }
+  std::int64_t batches() const {
+    std::int64_t many = 1;
+    for (std::size_t i = 0; i < batch_axes(); ++i) many *= y_[i];
+    return many;
+  }
+  /// As in attention_text.h.
+  std::int64_t shared_bytes(const AttentionTile& tile) const {
+    const std::int64_t deep = (depth_ + 4 * in_chunk() - 1) / (4 * in_chunk());
+    const std::int64_t groups = (columns_ + 8 * in_chunk() - 1) / (8 * in_chunk());
+    const std::int64_t key_pitch = deep * 64 + (deep % 2 == 0 ? 64 : 0), value_pitch = groups * 128 + 16;
+    const std::int64_t stage = tile.warps_across * tile.warp_keys * (key_pitch + value_pitch);
+    return std::max(16 * tile.warps_down * key_pitch + 2 * stage,
+                    tile.warps_down * tile.warps_across * (groups * in_chunk() + 1) * 512);
+  }
+
+  bool find_steps() {
+    const auto& steps = call_.steps;
+    const auto is_product = [](const cost::Call::Step& step) { return std::holds_alternative<op::MatMul>(step.op); };
+    const auto is_softmax = [](const cost::Call::Step& step) { return std::holds_alternative<op::Softmax>(step.op); };
+    if (std::count_if(steps.begin(), steps.end(), is_product) != 2) return false;
+    if (std::count_if(steps.begin(), steps.end(), is_softmax) != 1) return false;
+    first_ = &*std::find_if(steps.begin(), steps.end(), is_product);
+    softmax_ = &*std::find_if(steps.begin(), steps.end(), is_softmax);
+    second_ = &*std::find_if(steps.rbegin(), steps.rend(), is_product);
+    const std::size_t reads = call_.read.size();
+    if (first_->operands[0] >= reads || first_->operands[1] >= reads || second_->operands[1] >= reads) return false;
+    if (second_->operands[0] != softmax_->first_result || softmax_->operands[0] < reads) return false;
+    query_ = first_->operands[0];
+    key_ = first_->operands[1];
+    value_ = second_->operands[1];
+    scores_ = values_.extents.at(first_->first_result);
+    y_ = values_.extents.at(second_->first_result);
+    return std::get<op::Softmax>(softmax_->op).axis == static_cast<std::int64_t>(scores_.size()) - 1;
+  }
+
+  bool is_fit() const {
+    using enum ElementType;
+    if (call_.written.size() != 1 || call_.results.size() != 1 || scores_.size() < 2) return false;
+    if (element() != float32 && element() != float16 && element() != bfloat16) return false;
+    for (const auto* list : {&call_.read, &call_.written})
+      for (const cost::Call::Operand& one : *list) {
+        if (one.element != element() || ops::count(one.extents) == 0) return false;
+        std::int64_t span = 1;
+        for (std::size_t i = 0; i < one.extents.size(); ++i) {
+          if (one.strides[i] < 0) return false;
+          span += (one.extents[i] - 1) * one.strides[i];
+        }
+        if (span >= std::int64_t{1} << 30) return false;
+      }
+    // Nothing but element-wise steps around the three, in their shapes, and perhaps a transpose at the end.
+    bool is_after = false;
+    for (const cost::Call::Step& step : call_.steps) {
+      if (&step == second_) is_after = true;
+      if (&step == first_ || &step == softmax_ || &step == second_) continue;
+      if (is_after && &step == &call_.steps.back() && std::holds_alternative<op::Transpose>(step.op)) continue;
+      if (values_.extents.at(step.first_result) != (is_after ? y_ : scores_)) return false;
+    }
+    // The batches of both products are the same.
+    return y_.size() == scores_.size() && std::equal(y_.begin(), y_.end() - 1, scores_.begin());
+  }
+
+  /// Looks at the factors: rows of each must be dense and aligned.
+  bool trace() {
+    const auto stride = [&](std::uint32_t factor, std::size_t from_end) {
+      const cost::Call::Operand& one = call_.read[factor];
+      return one.strides[one.strides.size() - from_end];
+    };
+    for (const std::uint32_t factor : {query_, key_, value_})
+      if (call_.read[factor].extents.size() < 2 || alignment_of(call_.read[factor]) != 16) return false;
+    rows_ = y_[y_.size() - 2];
+    columns_ = y_.back();
+    keys_ = scores_.back();
+    depth_ = call_.read[query_].extents.back();
+    if (depth_ % in_chunk() != 0 || columns_ % in_chunk() != 0) return false;
+    const bool is_dense = (stride(query_, 1) == 1 || depth_ == 1) && (stride(key_, 2) == 1 || depth_ == 1) &&
+                          (stride(value_, 1) == 1 || columns_ == 1);
+    query_stride_ = stride(query_, 2);
+    key_stride_ = stride(key_, 1);
+    value_stride_ = stride(value_, 2);
+    constexpr std::int64_t widest = 256;  // what fits into registers
+    return is_dense && depth_ <= widest && columns_ <= widest && batches() <= 65535;
+  }
+
+  void write_factor(Code& code, std::string_view name, std::uint32_t number) const {
+    const cost::Call::Operand& own = call_.read[number];
+    std::string text;
+    const std::size_t missing = y_.size() - own.extents.size();
+    for (std::size_t i = missing; i < batch_axes(); ++i)
+      if (own.extents[i - missing] != 1 && own.strides[i - missing] != 0)
+        text += fmt::format(" + b{} * {}", i, own.strides[i - missing]);
+    code.line("const element* __restrict__ {} = {}{};", name, pointer(false, number), text);
+  }
+
+  static AxisMap axes_of(const Extents& extents) {
+    AxisMap axes(extents.size());
+    for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = extents[i] == 1 ? -1 : static_cast<int>(i);
+    return axes;
+  }
+  /// The steps between the first product, `score`, and the softmax.
+  Computation scores() {
+    Computation before(call_, values_, scores_);
+    before.give(first_->first_result, axes_of(scores_), [] { return std::string("scores[j][e]"); });
+    score_ = before.make(softmax_->operands[0], axes_of(scores_));
+    return before;
+  }
+  /// The steps after the second product.
+  Computation results() {
+    Computation after(call_, values_, y_);
+    const AxisMap axes = axes_of(y_);
+    after.give(second_->first_result, axes, [] { return std::string("sums[i * in_chunk + f][2 * h + e] / total[h]"); });
+    std::uint32_t result = call_.results[0];
+    AxisMap store = axes;
+    if (const auto* turned = std::get_if<op::Transpose>(&call_.steps.back().op)) {
+      result = call_.steps.back().operands[0];
+      for (std::size_t i = 0; i < store.size(); ++i) store[i] = axes[static_cast<std::size_t>(turned->permutation[i])];
+    }
+    result_ = after.make(result, axes);
+    store_ = after.access(true, 0, store);
+    return after;
+  }
+
+  /// The offset of an element in row `m` and column `n`.
+  std::string offset_of(const Access& access) const {
+    std::string text = "0";
+    for (std::size_t i = 0; i < y_.size(); ++i)
+      if (access.strides[i] != 0) {
+        const std::string index = i < batch_axes() ? fmt::format("b{}", i) : i + 1 < y_.size() ? "m" : "n";
+        text += fmt::format(" + {} * {}", index, access.strides[i]);
+      }
+    return text;
+  }
+  std::string element_of(const Access& access) const {
+    return fmt::format("{}[{}]", pointer(access.is_written, access.operand), offset_of(access));
+  }
+
+  void write_scores(Code& code, Computation& before) const {
+    code.add("#pragma unroll");
+    code.open("for (int j = 0; j < key_parts; ++j)");
+    code.unrolled("e", 4);
+    code.line("const int row = first_row + warp_row + g + e / 2 * 8, at = first_key + j * 8 + 2 * t + e % 2;");
+    code.line("const int m = row < rows ? row : rows - 1, n = at < keys ? at : keys - 1;");
+    before.write(code, Arithmetic::single, [&](std::size_t i) { return element_of(before.accesses()[i]); });
+    code.line("scores[j][e] = at < keys ? {} : -infinity();", before.text(score_));
+    code.line("static_cast<void>(m), static_cast<void>(n);");
+    code.close();
+    code.close();
+  }
+
+  void write_results(Code& code, Computation& after) const {
+    const Access& store = after.accesses()[store_];
+    const bool is_whole = store.strides.back() == 1 && store.alignment == 16;
+    code.add("#pragma unroll");
+    code.open("for (int i = 0; i < groups; ++i)");
+    code.unrolled("h", 2);
+    code.unrolled("e", 2);
+    code.line("const int m = first_row + warp_row + g + h * 8;");
+    code.line("const int column = i * 8 * in_chunk + (2 * t + e) * in_chunk;");
+    code.line("if (m >= rows || column >= values) continue;");
+    if (is_whole) code.line("Pack<element, in_chunk> whole;");
+    code.unrolled("f", in_chunk());
+    code.line("const int n = column + f;");
+    after.write(code, Arithmetic::single, [&](std::size_t k) { return element_of(after.accesses()[k]); });
+    const std::string value = fmt::format("put<element>({})", after.text(result_));
+    code.line("{} = {};", is_whole ? "whole.v[f]" : element_of(store), value);
+    code.line("static_cast<void>(n);");
+    code.close();
+    if (is_whole) {
+      code.line("const int n = column;");
+      code.line("store({} + ({}), whole);", pointer(true, 0), offset_of(store));
+    }
+    code.close();
+    code.close();
+    code.close();
+  }
+
+  const cost::Call& call_;
+  Values values_;
+  bool can_be_done_ = false;
+  const cost::Call::Step *first_ = nullptr, *softmax_ = nullptr, *second_ = nullptr;
+  std::uint32_t query_ = 0, key_ = 0, value_ = 0;
+  Extents scores_, y_;
+  std::int64_t rows_ = 0, keys_ = 0, depth_ = 0, columns_ = 0;
+  std::int64_t query_stride_ = 0, key_stride_ = 0, value_stride_ = 0;
+  std::size_t score_ = 0, result_ = 0, store_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::pair<std::string, SourceLaunch>> attention_sources(const cost::Call& call,
+                                                                    std::int64_t multiprocessors) {
+  std::vector<std::pair<std::string, SourceLaunch>> ways;
+  AttentionKernel kernel(call);
+  if (!kernel.can_be_done()) return ways;
+  for (const AttentionTile& tile : kernel.tiles(multiprocessors)) ways.emplace_back(tile.name(), kernel.launch(tile));
+  return ways;
+}
+
+}  // namespace taso::gpu

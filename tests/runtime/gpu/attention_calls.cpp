@@ -1,0 +1,56 @@
+#include "tests/runtime/gpu/call_builder.h"
+
+namespace taso::test {
+
+RandomCall random_attention(Random& random) {
+  static const std::vector<ElementType> types{ElementType::float32, ElementType::float16, ElementType::bfloat16};
+  static const std::vector<std::int64_t> sizes{1, 3, 8, 17, 33, 64, 100}, widths{8, 16, 24, 32, 40, 64, 72};
+  CallBuilder builder(random, random.pick(types));
+  const std::int64_t rows = random.pick(sizes), keys = random.pick(sizes);
+  const std::int64_t depth = random.pick(widths), columns = random.pick(widths);
+  Extents batch(random.below(3));
+  for (std::int64_t& extent : batch) extent = random.between(1, 3);
+  const auto with = [](Extents extents, std::int64_t down, std::int64_t across) {
+    extents.insert(extents.end(), {down, across});
+    return extents;
+  };
+  const auto factor = [&](std::int64_t down, std::int64_t across) {
+    return with(random.chance(0.8) ? batch : random_broadcast(random, batch), down, across);
+  };
+  const Extents q = with(batch, rows, depth), k = factor(depth, keys), v = factor(keys, columns);
+  const Extents scores = with(batch, rows, keys), y = with(batch, rows, columns);
+  const std::uint32_t query = builder.read(q), key = builder.read(k), value = builder.read(v);
+  std::vector<std::uint32_t> masks;
+  for (std::size_t i = random.below(3); i > 0; --i)
+    masks.push_back(builder.read(random_broadcast(random, scores), random.chance(0.4)));
+  cost::Call& call = builder.made.call;
+  // Rows are often parts of longer ones: queries, keys and values of one product.
+  const auto pitched = [&](const Extents& extents, bool is_turned) {
+    Extents turned = extents;
+    if (is_turned) std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
+    if (random.chance(0.4)) turned.back() += random.pick(std::vector<std::int64_t>{8, 64, 8, 64, 3});
+    cost::Strides strides = cost::packed(turned, cost::Layout::channels_first);
+    if (is_turned) std::swap(strides[turned.size() - 1], strides[turned.size() - 2]);
+    return strides;
+  };
+  call.read[query].strides = pitched(q, random.chance(0.05));
+  call.read[key].strides = pitched(k, random.chance(0.95));
+  call.read[value].strides = pitched(v, random.chance(0.05));
+  std::uint32_t score = builder.step(op::MatMul{}, {query, key});
+  for (std::size_t i = random.below(4); i > 0; --i) score = builder.apply(score, masks);
+  const std::uint32_t shares = builder.step(op::Softmax{static_cast<std::int64_t>(scores.size()) - 1}, {score});
+  call.main = call.steps.size();
+  std::uint32_t result = builder.step(op::MatMul{}, {shares, value});
+  if (y.size() > 2 && random.chance(0.5)) {
+    op::Transpose turn;
+    for (std::size_t i = 0; i < y.size(); ++i) turn.permutation.push_back(static_cast<std::int64_t>(i));
+    random.shuffle(turn.permutation);
+    result = builder.step(turn, {result});
+  }
+  builder.write(result);
+  call.kind = cost::Kernel::Kind::attention;
+  if (call.read[query].element == ElementType::float32 && random.chance(0.5)) call.precision = cost::Precision::tf32;
+  return builder.made;
+}
+
+}  // namespace taso::test
