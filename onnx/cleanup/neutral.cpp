@@ -80,8 +80,10 @@ bool ends_normalisation(const Context& context, const proto::NodeProto& node, co
   const proto::NodeProto* const before = maker(context, operand);
   if (!is_scaling(before)) return false;
   if (node.op_type() == "Mul") return true;
-  return std::any_of(before->input().begin(), before->input().end(),
-                     [&](const std::string& name) { return is_scaling(maker(context, name)); });
+  return std::any_of(before->input().begin(), before->input().end(), [&](const std::string& name) {
+    const proto::NodeProto* const inner = maker(context, name);
+    return inner != nullptr && inner->op_type() == "Div";
+  });
 }
 
 }  // namespace

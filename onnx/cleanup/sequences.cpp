@@ -39,7 +39,8 @@ bool is_view(const Context& context, const proto::NodeProto& node) {
   if (transpose == nullptr || !is_view(*transpose, context.imported.values.at(node.input(0)).shape())) return false;
   // Runtimes recognise attention by the transposes behind its products and reshapes, also where one axis has extent 1.
   const proto::NodeProto* const first = context.edit.producer(node.input(0));
-  return first == nullptr || (first->op_type() != "MatMul" && first->op_type() != "Reshape");
+  return transpose->permutation.size() != 4 || first == nullptr ||
+         (first->op_type() != "MatMul" && first->op_type() != "Reshape");
 }
 
 /// A node that can be joined with the one that uses its result: that one is its only user.
