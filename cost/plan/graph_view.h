@@ -200,4 +200,9 @@ class WholeGraph : public GraphView {
   ExtentsTable extents_;
 };
 
+/// The extent of a value along an axis.
+inline std::int64_t extent(const GraphView& view, PlanValue value, std::int64_t axis) {
+  return (*view.extents(value))[static_cast<std::size_t>(axis)];
+}
+
 }  // namespace taso::cost

@@ -24,10 +24,6 @@ bool has_one_batch_stride(const Extents& extents, const std::vector<std::int64_t
   return true;
 }
 
-std::int64_t extent(const GraphView& view, PlanValue value, std::int64_t axis) {
-  return (*view.extents(value))[static_cast<std::size_t>(axis)];
-}
-
 /// The axis with `inner` axes inside it. In NHWC the channels, axis 1, are innermost.
 std::size_t axis_outside(std::size_t inner, std::size_t rank, Layout layout) {
   if (layout == Layout::channels_first || rank < 2) return rank - 1 - inner;

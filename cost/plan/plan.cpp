@@ -21,10 +21,6 @@ std::int64_t whole_bytes(const GraphView& view, PlanValue value) {
   return static_cast<std::int64_t>(std::min(bytes_of(view, value), 1e15));
 }
 
-std::int64_t extent(const GraphView& view, PlanValue value, std::int64_t axis) {
-  return (*view.extents(value))[static_cast<std::size_t>(axis)];
-}
-
 std::int64_t offset_of_view(const WholeGraph& view, PlanNode node, PlanValue result) {
   const PlanValue operand = view.operand(node, 0);
   std::int64_t axis = 0, begin = 0;

@@ -252,10 +252,6 @@ class CallMaker {
     }
   }
 
-  std::int64_t extent(PlanValue value, std::int64_t axis) const {
-    return (*view_.extents(value))[static_cast<std::size_t>(axis)];
-  }
-
   void take(PlanNode node, std::int64_t axis, std::int64_t begin) {
     const std::uint32_t from = read(node, view_.operand(node, 0));
     const PlanValue result = view_.result(node, 0);
@@ -281,9 +277,10 @@ class CallMaker {
   void scatter(PlanNode split, std::uint32_t from, std::int64_t begin) {
     const std::int64_t axis = std::get<op::Split>(*view_.op(split)).axis;
     // An unused result may have no number.
-    const std::int64_t whole = extent(view_.operand(split, 0), axis);
+    const std::int64_t whole = extent(view_, view_.operand(split, 0), axis);
     const PlanValue first = view_.result(split, 0), second = view_.result(split, 1);
-    const std::int64_t length = first != no_plan_value ? extent(first, axis) : whole - extent(second, axis);
+    const std::int64_t length =
+        first != no_plan_value ? extent(view_, first, axis) : whole - extent(view_, second, axis);
     for (const auto& [value, at] : {std::pair(first, begin), std::pair(second, begin + length)}) {
       if (value == no_plan_value) continue;
       if (std::find(kernel_.written.begin(), kernel_.written.end(), value) != kernel_.written.end()) {

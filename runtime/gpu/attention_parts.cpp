@@ -26,22 +26,22 @@ class Cutter {
   }
   std::int64_t scratch_bytes() const { return scratch_; }
 
-  /// The steps [first, end) as a call; its main step comes `main` steps after the first.
-  Part cut(cost::Kernel::Kind kind, std::size_t first, std::size_t end, std::size_t main) {
+  /// These steps as a call; `main` is the place of its main step among them.
+  Part cut(cost::Kernel::Kind kind, const std::vector<std::size_t>& steps, std::size_t main) {
     Part part;
     part.call.kind = kind;
     if (cost::has_products(kind)) part.call.precision = call_.precision;
     part.call.main = main;
     std::map<std::uint32_t, std::uint32_t> numbers;  // of values in the part
-    for (std::size_t i = first; i < end; ++i)
-      for (const std::uint32_t operand : call_.steps[i].operands) {
-        const bool is_made_here = values_.steps[operand] >= first && values_.steps[operand] < end;
+    for (const std::size_t step : steps)
+      for (const std::uint32_t operand : call_.steps[step].operands) {
+        const bool is_made_here = std::find(steps.begin(), steps.end(), values_.steps[operand]) != steps.end();
         if (is_made_here || !numbers.emplace(operand, static_cast<std::uint32_t>(part.read.size())).second) continue;
         part.call.read.push_back(places_.at(operand).first);
         part.read.push_back(places_.at(operand).second);
       }
     auto next = static_cast<std::uint32_t>(part.read.size());
-    for (std::size_t i = first; i < end; ++i) {
+    for (const std::size_t i : steps) {
       const cost::Call::Step& step = call_.steps[i];
       cost::Call::Step again{step.op, {}, next};
       for (const std::uint32_t operand : step.operands) again.operands.push_back(numbers.at(operand));
@@ -49,8 +49,8 @@ class Cutter {
       part.call.steps.push_back(std::move(again));
     }
     part.call.results = {next - 1};
-    const std::uint32_t result = call_.steps[end - 1].first_result;
-    if (end == call_.steps.size()) {
+    const std::uint32_t result = call_.steps[steps.back()].first_result;
+    if (steps.back() + 1 == call_.steps.size()) {
       part.call.written = {call_.written[0]};
       part.written = {Argument::Place::written, 0, 0};
     } else {
@@ -98,11 +98,14 @@ std::vector<Lowering> attention_in_parts(const cost::Call& call,
       place_of([](const cost::Call::Step& step) { return std::holds_alternative<op::MatMul>(step.op); });
   const std::size_t softmax =
       place_of([](const cost::Call::Step& step) { return std::holds_alternative<op::Softmax>(step.op); });
-  check(first == 0 && softmax + 1 < call.steps.size(), "attention is a product, a softmax and a product");
+  check(first < softmax && softmax + 1 < call.steps.size(), "attention is a product, a softmax and a product");
+  std::vector<std::size_t> before, after;
+  for (std::size_t i = 0; i < call.steps.size(); ++i)
+    if (i != first) (i <= softmax ? before : after).push_back(i);
   using Kind = cost::Kernel::Kind;
   Cutter cutter(call);
-  const Part scores = cutter.cut(Kind::matmul, 0, 1, 0), rows = cutter.cut(Kind::rows, 1, softmax + 1, softmax - 1),
-             sums = cutter.cut(Kind::matmul, softmax + 1, call.steps.size(), 0);
+  const Part scores = cutter.cut(Kind::matmul, {first}, 0), rows = cutter.cut(Kind::rows, before, before.size() - 1),
+             sums = cutter.cut(Kind::matmul, after, 0);
   const std::vector<Lowering> of_scores = ways(scores.call), of_rows = ways(rows.call), of_sums = ways(sums.call);
   std::vector<Lowering> all;
   for (const bool own : {false, true}) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "cost/pricing/call.h"
 #include "cost/pricing/h200.h"
 #include "ops/core/random.h"
 #include "tests/catch.h"
@@ -15,9 +14,9 @@ using namespace cost;
 
 namespace {
 
-const std::vector<Kernel::Kind> kinds = {Kernel::Kind::convolution,  Kernel::Kind::matmul,  Kernel::Kind::attention,
-                                         Kernel::Kind::element_wise, Kernel::Kind::pooling, Kernel::Kind::rows,
-                                         Kernel::Kind::copy,         Kernel::Kind::opaque};
+const std::vector<Kernel::Kind> kinds = {Kernel::Kind::convolution, Kernel::Kind::matmul, Kernel::Kind::element_wise,
+                                         Kernel::Kind::pooling,     Kernel::Kind::rows,   Kernel::Kind::copy,
+                                         Kernel::Kind::opaque};
 const std::vector<ElementType> elements = {ElementType::float32, ElementType::float16, ElementType::bfloat16,
                                            ElementType::float64};
 
@@ -30,12 +29,11 @@ Kernel some_kernel(Random& random, int most_digits = 30) {
   kernel.kind = random.pick(kinds);
   kernel.element = random.pick(elements);
   kernel.layout = random.chance(0.5) ? Layout::channels_first : Layout::channels_last;
-  if (has_products(kernel.kind)) {
+  if (kernel.kind == Kernel::Kind::convolution || kernel.kind == Kernel::Kind::matmul) {
     kernel.batches = random.chance(0.5) ? 1 : some_size(random, 8);
     kernel.rows = some_size(random, 16);
     kernel.columns = some_size(random, 12);
     kernel.depth = some_size(random, 13);
-    if (kernel.kind == Kernel::Kind::attention) kernel.first_depth = some_size(random, 8);
   }
   kernel.operations = some_size(random, 30);
   kernel.chain = some_size(random, 6);
@@ -62,6 +60,40 @@ TEST_CASE("more work never costs less") {
       if (kernel.*field > 0) more.*field += some_size(random, 12);
       CHECK(Roofline(precision).price(more) >= price);
     }
+  }
+}
+
+TEST_CASE("attention never costs more than its parts") {
+  Random random(3);
+  for (int i = 0; i < 2'000; ++i) {
+    Kernel first;
+    first.kind = Kernel::Kind::matmul;
+    first.element = random.pick(elements);
+    first.batches = some_size(random, 8);
+    first.rows = some_size(random, 11);
+    first.columns = some_size(random, 11);  // keys
+    first.depth = some_size(random, 8);
+    const double size = static_cast<double>(size_of(first.element));
+    const double scores = first.batches * first.rows * first.columns;
+    first.bytes = size * (scores + first.batches * (first.rows + first.columns) * first.depth);
+    Kernel softmax;
+    softmax.kind = Kernel::Kind::rows;
+    softmax.element = first.element;
+    softmax.bytes = 2 * size * scores;
+    softmax.operations = 14 * scores;
+    Kernel second = first;
+    second.columns = first.depth;
+    second.depth = first.columns;
+    Kernel attention = second;
+    attention.kind = Kernel::Kind::attention;
+    attention.first_depth = first.depth;
+    attention.bytes = size * first.batches * (2 * first.rows + 2 * first.columns) * first.depth;
+    attention.operations = softmax.operations;
+    const Roofline prices;
+    CHECK(prices.price(attention) <= prices.price(first) + prices.price(softmax) + prices.price(second));
+    Kernel more = attention;
+    (random.chance(0.5) ? more.first_depth : more.depth) *= 2;
+    CHECK(prices.price(more) >= prices.price(attention));
   }
 }
 
