@@ -250,7 +250,7 @@ void resolve(const Raw& raw, OptSettings& options) {
   options.input_data = raw.input_data;
   options.disabled_passes = known_passes(raw.disabled);
   if (raw.float_mode == rules::name_of(rules::FloatMode::strict))
-    options.disabled_passes.insert("batch-norm");  // it changes the rounding
+    options.disabled_passes.insert({"batch-norm", "neutral-operand"});  // rounding; -0 + 0 is 0
   options.certificate = !raw.no_certificate;
   if (raw.external && raw.embed) throw UsageError("--external-data and --embed cannot be combined");
   if (raw.external) options.weights = onnx::SaveOptions::Weights::external;

@@ -39,10 +39,27 @@ std::optional<Affine> read_affine(const Context& context, const proto::NodeProto
   return affine;
 }
 
-/// The weight with each slice along `axis` scaled, computed in double and rounded once; nothing if a number overflows.
-std::optional<Array> scaled(const Array& weight, std::size_t axis, const std::vector<double>& scale) {
+/// Where the output channels are in a weight.
+struct Channels {
+  std::size_t axis = 0;
+  std::size_t groups = 1;  ///< of a transposed convolution: the axis runs over the channels of one group
+};
+
+std::size_t count_of(const Channels& channels, const Array& weight) {
+  return static_cast<std::size_t>(weight.extents()[channels.axis]) * channels.groups;
+}
+
+/// The weight with each slice along the channels scaled, computed in double and rounded once; nothing if a number
+/// overflows.
+std::optional<Array> scaled(const Array& weight, const Channels& channels, const std::vector<double>& scale) {
   Array result(weight.type(), weight.extents());
-  const auto run = static_cast<std::size_t>(strides_of(weight.extents())[axis]);
+  const auto run = static_cast<std::size_t>(strides_of(weight.extents())[channels.axis]);
+  const auto own = static_cast<std::size_t>(weight.extents()[channels.axis]);
+  // The first axis of a transposed convolution's weight runs over the groups and the input channels of each.
+  const std::size_t rows = channels.groups == 1 ? 1 : static_cast<std::size_t>(weight.extents()[0]) / channels.groups;
+  const auto channel_at = [&](std::size_t slice) {
+    return channels.groups == 1 ? slice % own : slice / own / rows * own + slice % own;
+  };
   bool finite = true;
   with_element_type(weight.type(), [&]<class T>(T) {
     if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
@@ -50,7 +67,7 @@ std::optional<Array> scaled(const Array& weight, std::size_t axis, const std::ve
       const auto to = result.mutable_values<T>();
       using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
       for (std::size_t begin = 0; begin < from.size(); begin += run) {
-        const double factor = scale[begin / run % scale.size()];
+        const double factor = scale[channel_at(begin / run)];
         for (std::size_t i = begin; i < begin + run; ++i) {
           const auto value = static_cast<Wide>(static_cast<double>(static_cast<Wide>(from[i])) * factor);
           to[i] = static_cast<T>(value);
@@ -75,10 +92,16 @@ std::optional<Array> new_bias(const std::optional<Array>& bias, const Affine& af
   return result;
 }
 
-/// The axis of the weight that runs over output channels; nothing if a norm cannot be folded into the node.
-std::optional<std::size_t> channel_axis(const proto::NodeProto& node) {
+/// The output channels in the weight of a node; nothing if a norm cannot be folded into it.
+std::optional<Channels> channels_of(const Context& context, const proto::NodeProto& node) {
   if (!is_default_domain(node.domain())) return std::nullopt;
-  if (node.op_type() == "Conv") return 0;
+  if (node.op_type() == "Conv") return Channels{};
+  if (node.op_type() == "ConvTranspose") {
+    const Operator* const op = context.imported.values.at(node.output(0)).node->as_operator();
+    const auto* const conv = op != nullptr ? std::get_if<op::ConvTranspose>(op) : nullptr;
+    if (conv == nullptr) return std::nullopt;
+    return Channels{1, static_cast<std::size_t>(conv->groups)};
+  }
   if (node.op_type() != "Gemm") return std::nullopt;
   std::size_t axis = 1;
   for (const auto& attribute : node.attribute()) {
@@ -86,7 +109,7 @@ std::optional<std::size_t> channel_axis(const proto::NodeProto& node) {
     // The bias is scaled by beta, so a shift can be added to it only if beta is 1.
     if (attribute.name() == "beta" && attribute.f() != 1.0F) return std::nullopt;
   }
-  return axis;
+  return Channels{axis, 1};
 }
 
 bool fold(const Context& context, const proto::NodeProto& norm) {
@@ -100,20 +123,20 @@ bool fold(const Context& context, const proto::NodeProto& norm) {
   if (before == nullptr || opset_of(edit.model(), *before) == 0 || before->output_size() != 1 ||
       edit.uses(norm.input(0)) != 1)
     return false;
-  const auto axis = channel_axis(*before);
-  if (!axis || before->input_size() < 2) return false;
+  const auto channels = channels_of(context, *before);
+  if (!channels || before->input_size() < 2) return false;
   // A weight with other users would be in the file twice.
   const std::string weight_name = before->input(1);
   if (edit.uses(weight_name) != 1) return false;
   const auto weight = read_constant(context, weight_name);
-  if (!weight || weight->rank() <= *axis || weight->size() == 0) return false;
+  if (!weight || weight->rank() <= channels->axis || weight->size() == 0) return false;
   const bool has_bias = before->input_size() > 2 && !before->input(2).empty();
   const auto bias = has_bias ? read_constant(context, before->input(2)) : std::nullopt;
   if (has_bias && !bias) return false;
 
   const auto affine = read_affine(context, norm, batch_norm->epsilon);
-  if (!affine || static_cast<std::int64_t>(affine->scale.size()) != weight->extents()[*axis]) return false;
-  const auto folded_weight = scaled(*weight, *axis, affine->scale);
+  if (!affine || affine->scale.size() != count_of(*channels, *weight)) return false;
+  const auto folded_weight = scaled(*weight, *channels, affine->scale);
   const auto folded_bias = new_bias(bias, *affine, weight->type());
   if (!folded_weight || !folded_bias) return false;
 

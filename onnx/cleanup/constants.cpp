@@ -127,16 +127,24 @@ double combinations(const GraphEdit& edit, const proto::NodeProto& node) {
   return product;
 }
 
-bool worth_folding(const Context& context, const proto::NodeProto& node, MostFlops& most_flops) {
+/// The bytes of the node's results; nothing if they are not known, or take too much work.
+std::optional<std::size_t> result_bytes(const Context& context, const proto::NodeProto& node, MostFlops& most_flops) {
   std::size_t results = 0;
   for (const std::string& output : node.output()) {
     if (output.empty()) continue;
     const Value& value = context.imported.values.at(output);
     const auto bytes = bytes_of(value.type());
-    if (!bytes) return false;
+    if (!bytes) return std::nullopt;
     results += *bytes;
-    if (most_flops.of(value) > flops_limit && flops_of(value) > flops_limit) return false;
+    if (most_flops.of(value) > flops_limit && flops_of(value) > flops_limit) return std::nullopt;
   }
+  return results;
+}
+
+bool worth_folding(const Context& context, const proto::NodeProto& node, MostFlops& most_flops) {
+  const auto known = result_bytes(context, node, most_flops);
+  if (!known) return false;
+  const std::size_t results = *known;
   std::size_t operands = 0;
   for (const std::string& input : node.input())
     if (!input.empty()) operands += raw_bytes_of(*context.edit.constant(input)).value_or(0);
@@ -151,6 +159,122 @@ void replace_by_constants(GraphEdit& edit, const proto::NodeProto& node, const s
   edit.remove(node);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (!outputs[i].empty() && edit.uses(outputs[i]) > 0) edit.add_constant(outputs[i], results[i]);
+}
+
+/// Nodes that depend on constants only, and that share results or constants.
+struct Cluster {
+  std::vector<const proto::NodeProto*> nodes;  ///< operands first
+  std::size_t made = 0;                        ///< bytes of the results that other nodes use
+  std::size_t freed = 0;                       ///< bytes of constants that nothing else uses
+};
+
+/// Finds nodes that constant folding left because, one by one, each would enlarge the file.
+class Clusters {
+ public:
+  explicit Clusters(const Context& context) : context_(context) {
+    GraphEdit& edit = context.edit;
+    edit.for_each_node([&](const proto::NodeProto& node) {
+      if (can_fold(node)) add(node);
+    });
+  }
+
+  std::vector<Cluster> all() {
+    std::unordered_map<std::size_t, std::size_t> place;
+    std::vector<Cluster> clusters;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const auto [found, is_new] = place.try_emplace(root(i), clusters.size());
+      if (is_new) clusters.emplace_back();
+      Cluster& cluster = clusters[found->second];
+      cluster.nodes.push_back(nodes_[i]);
+      for (const std::string& output : nodes_[i]->output())
+        if (!output.empty() && context_.edit.uses(output) > uses_[output])
+          cluster.made += *bytes_of(context_.imported.values.at(output).type());
+    }
+    for (const auto& [name, user] : first_user_)
+      if (const proto::TensorProto* tensor = context_.edit.constant(name);
+          tensor != nullptr && context_.edit.uses(name) == uses_[name])
+        clusters[place.at(root(user))].freed += raw_bytes_of(*tensor).value_or(0);
+    return clusters;
+  }
+
+ private:
+  /// Constants up to this size do not connect nodes: many nodes share an axis or a number.
+  static constexpr std::size_t tiny = 64;
+
+  bool can_fold(const proto::NodeProto& node) {
+    const GraphEdit& edit = context_.edit;
+    if (stays(node.op_type()) || !is_deterministic(node, opset_of(edit.model(), node))) return false;
+    std::size_t operands = 0;
+    double product = 1;
+    for (const std::string& name : node.input()) {
+      if (name.empty()) continue;
+      std::optional<std::size_t> bytes;
+      if (computed_.contains(name))
+        bytes = bytes_of(context_.imported.values.at(name).type());
+      else if (edit.constant(name) != nullptr)
+        bytes = raw_bytes_of(*edit.constant(name));
+      if (!bytes) return false;
+      operands += *bytes;
+      product *= static_cast<double>(std::max<std::size_t>(*bytes, 1));
+    }
+    const auto results = result_bytes(context_, node, most_flops_);
+    const std::size_t most = context_.options.memory_limit;
+    return results && operands <= most && *results <= most &&
+           !(multiplies_elements(node.op_type()) && product > flops_limit);
+  }
+
+  void add(const proto::NodeProto& node) {
+    const std::size_t place = nodes_.size();
+    nodes_.push_back(&node);
+    parent_.push_back(place);
+    for (const std::string& name : node.input()) {
+      if (name.empty()) continue;
+      ++uses_[name];
+      const proto::TensorProto* const constant = context_.edit.constant(name);
+      if (constant != nullptr && raw_bytes_of(*constant).value_or(0) <= tiny) continue;
+      const auto [user, is_new] = first_user_.try_emplace(name, place);
+      if (!is_new) parent_[root(place)] = root(user->second);
+      if (const auto maker = computed_.find(name); maker != computed_.end()) parent_[root(place)] = root(maker->second);
+    }
+    for (const std::string& name : node.output())
+      if (!name.empty()) computed_.emplace(name, place);
+  }
+
+  std::size_t root(std::size_t place) {
+    while (parent_[place] != place) place = parent_[place] = parent_[parent_[place]];
+    return place;
+  }
+
+  const Context& context_;
+  MostFlops most_flops_;
+  std::vector<const proto::NodeProto*> nodes_;
+  std::vector<std::size_t> parent_;
+  std::unordered_map<std::string, std::size_t> computed_, first_user_, uses_;  // uses: by these nodes
+};
+
+/// Computes all results of a cluster; nothing if one cannot be computed here.
+std::optional<std::unordered_map<std::string, Array>> results_of(const Context& context, const Cluster& cluster) {
+  const GraphEdit& edit = context.edit;
+  std::unordered_map<std::string, Array> known;
+  try {
+    const ArrayLimit limit(4 * context.options.memory_limit);
+    for (const proto::NodeProto* node : cluster.nodes) {
+      std::vector<std::optional<Array>> operands;
+      for (const std::string& name : node->input()) {
+        operands.emplace_back();
+        if (name.empty()) continue;
+        const auto found = known.find(name);
+        operands.back() = found != known.end() ? found->second : read_tensor(*edit.constant(name), edit.folder());
+      }
+      const std::vector<Array> results =
+          run_node(*node, opset_of(edit.model(), *node), edit.folder(), operands, {.threads = 1, .plain = true});
+      for (int i = 0; i < node->output_size(); ++i)
+        if (!node->output(i).empty()) known.insert_or_assign(node->output(i), results[static_cast<std::size_t>(i)]);
+    }
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+  return known;
 }
 
 /// The result of a node whose contents are known numbers although its operands are not constants.
@@ -208,6 +332,23 @@ void constant_folding(const Context& context) {
     context.done.push_back(name_of(node));
     replace_by_constants(edit, node, results);
   });
+}
+
+void cluster_folding(const Context& context) {
+  GraphEdit& edit = context.edit;
+  for (const Cluster& cluster : Clusters(context).all()) {
+    const std::size_t growth = cluster.made > cluster.freed ? cluster.made - cluster.freed : 0;
+    if (growth > context.growth_left) continue;
+    const auto results = results_of(context, cluster);
+    if (!results) continue;
+    context.growth_left -= growth;
+    for (auto node = cluster.nodes.rbegin(); node != cluster.nodes.rend(); ++node) {
+      context.done.push_back(name_of(**node));
+      std::vector<Array> own;
+      for (const std::string& output : (*node)->output()) own.push_back(output.empty() ? Array() : results->at(output));
+      replace_by_constants(edit, **node, own);
+    }
+  }
 }
 
 }  // namespace taso::onnx::cleanup

@@ -6,6 +6,7 @@
 #include "onnx/import/node_body.h"
 #include "onnx/model/attributes.h"
 #include "onnx/model/proto.h"
+#include "onnx/model/tensor_data.h"
 
 namespace taso::onnx::cleanup {
 namespace {
@@ -17,6 +18,9 @@ bool is_default(const proto::NodeProto& node, std::string_view op_type) {
 std::int64_t opset(const Context& context, const proto::NodeProto& node) {
   return opset_of(context.edit.model(), node);
 }
+
+/// Larger weights outside of the model are not read to find equal ones.
+constexpr std::size_t largest_external = 4096;
 
 /// A dropout at inference whose mask, if any, is unused.
 bool is_idle_dropout(const Context& context, const proto::NodeProto& node) {
@@ -104,6 +108,36 @@ void common_subexpressions(const Context& context) {
     context.done.push_back(name_of(node));
     context.edit.remove(node);
   });
+}
+
+void equal_weights(const Context& context) {
+  GraphEdit& edit = context.edit;
+  // Weights of one type and shape, with equal first bytes, are compared in full.
+  std::unordered_map<std::string, std::vector<std::string>> alike;
+  for (const proto::TensorProto* tensor : edit.view().initializers) {
+    const std::string name = tensor->name();
+    if (edit.constant(name) != tensor || edit.uses(name) == 0 || edit.is_graph_output(name) || edit.is_pinned(name))
+      continue;
+    const auto bytes = raw_bytes_of(*tensor);
+    if (element_type_from_onnx(tensor->data_type()) == ElementType::undefined || !bytes ||
+        *bytes > context.options.memory_limit)
+      continue;
+    const bool is_external = tensor->data_location() == proto::TensorProto::EXTERNAL;
+    if (is_external && *bytes > largest_external) continue;
+    std::string key = std::to_string(tensor->data_type());
+    for (const std::int64_t dim : tensor->dims()) key += ' ' + std::to_string(dim);
+    if (!is_external) key += ':' + tensor->raw_data().substr(0, 64);
+    bool merged = false;
+    for (const std::string& other : alike[key]) {
+      if (!identical(read_tensor(*edit.constant(other), edit.folder()), read_tensor(*tensor, edit.folder()))) continue;
+      if (!edit.can_replace_uses(name, other)) continue;
+      edit.replace_uses(name, other);
+      context.done.push_back(name);
+      merged = true;
+      break;
+    }
+    if (!merged) alike[key].push_back(name);
+  }
 }
 
 void dead_code(const Context& context) {

@@ -261,6 +261,13 @@ Lowered pad(const LoweringCall& call) {
   return one(call.apply(pad, {call.inputs[0]}));
 }
 
+/// Whether `copied` is 0 wherever `dim` is.
+bool is_zero_with(const Dim& copied, const Dim& dim) {
+  if (copied == dim || exact_div(copied, dim)) return true;
+  const auto times = surely_non_negative(copied) ? exact_div(dim, copied) : std::nullopt;
+  return times && surely_at_least(*times, 1);
+}
+
 Lowered reshape(const LoweringCall& call) {
   if (!call.has(0)) return std::nullopt;
   auto target = call.dims(1);
@@ -275,8 +282,11 @@ Lowered reshape(const LoweringCall& call) {
       if (i >= from.size()) return std::nullopt;
       dim = from[i];
     }
-    // A number that is 0 or -1 at run time would mean something else.
-    if (!dim.is_static() && !surely_at_least(dim, 1)) return std::nullopt;
+    // A number that is 0 or -1 at run time would mean something else, unless 0 copies an extent that is 0 then.
+    if (!dim.is_static() && !surely_at_least(dim, 1)) {
+      if (!surely_non_negative(dim) || (!allow_zero && i < from.size() && !is_zero_with(from[i], dim)))
+        return std::nullopt;
+    }
     if (dim == Dim(-1)) {
       if (open) return std::nullopt;
       open = i;

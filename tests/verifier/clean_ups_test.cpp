@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <set>
+#include <tuple>
 
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/import/import.h"
@@ -87,6 +88,20 @@ TEST_CASE("batch normalisation folded into weights is computed again") {
       add_node(graph, "Conv", {"x", "w"}, {"c"});
     add_norm(graph, "c", "y", 4);
     declare(*graph.add_output(), "y", {1, 4, 3, 3});
+    CHECK(check_clean_ups(model) == 2);
+  }
+}
+
+TEST_CASE("batch normalisation behind a transposed convolution") {
+  for (const std::int64_t groups : {1, 2}) {
+    proto::ModelProto model = empty_model();
+    proto::GraphProto& graph = *model.mutable_graph();
+    declare(*graph.add_input(), "x", {1, 4, 5, 5});
+    add_floats(graph, "w", {4, 3, 3, 3}, numbers(108, -1));
+    auto& conv = add_node(graph, "ConvTranspose", {"x", "w"}, {"c"});
+    add_attribute(conv, "group", proto::AttributeProto::INT).set_i(groups);
+    add_norm(graph, "c", "y", 3 * groups);
+    declare(*graph.add_output(), "y", {1, 3 * groups, 7, 7});
     CHECK(check_clean_ups(model) == 2);
   }
 }
@@ -176,6 +191,34 @@ TEST_CASE("values that depend on constants and sizes are computed again") {
   last = input;
   last.set_name("w");
   CHECK(check_clean_ups(model) >= 3);
+}
+
+TEST_CASE("operands that change nothing are skipped, others are not") {
+  for (const auto& [op_type, number, is_neutral] :
+       std::vector<std::tuple<std::string, float, bool>>{{"Add", 0, true},
+                                                         {"Sub", 0, true},
+                                                         {"Mul", 1, true},
+                                                         {"Div", 1, true},
+                                                         {"Add", 1e-30F, false},
+                                                         {"Mul", 0, false},
+                                                         {"Sub", 1, false},
+                                                         {"Div", 0.5F, false},
+                                                         {"Max", 0, false}}) {
+    proto::ModelProto model = empty_model();
+    proto::GraphProto& graph = *model.mutable_graph();
+    declare(*graph.add_input(), "x", {2, 3});
+    declare(*graph.add_input(), "z", {2, 3});
+    add_floats(graph, "c", {3}, {number, number, number});
+    add_node(graph, "Add", {"x", "z"}, {"s"});
+    add_node(graph, op_type, {"s", "c"}, {"a"});
+    add_node(graph, "Relu", {"a"}, {"y"});
+    declare(*graph.add_output(), "y", {2, 3});
+    const onnx::Model before(model, {});
+    graph.mutable_node(2)->set_input(0, "s");
+    graph.mutable_node()->DeleteSubrange(1, 1);
+    INFO(op_type << " " << number);
+    CHECK(shown(before, onnx::Model(model, {})).has_value() == !is_neutral);
+  }
 }
 
 }  // namespace taso::test

@@ -13,7 +13,9 @@ namespace taso::verifier {
 ///   same bit by bit; if sizes are open, for two choices of them;
 /// - a convolution or product with new weights for one with a batch normalisation behind it: each weight must be the
 ///   old one times its channel's scale, and each bias what the formula gives, up to the rounding of the element type;
-/// - the operand of a dropout that does not train, for its result.
+/// - the operand of a dropout that does not train, for its result;
+/// - the operand of an element-wise node whose other operand is neutral, for its result;
+/// - a recurrent node without the initial states that are 0, for one with them.
 OtherWay computed_ahead();
 
 }  // namespace taso::verifier

@@ -21,8 +21,9 @@ namespace {
 /// After the search, only those clean-ups are done that do not change results, not even in the last bit. They need no
 /// replay, because the graph is the same.
 bool is_harmless(std::string_view pass) {
-  return pass == "identity" || pass == "no-op" || pass == "constant-folding" || pass == "common-subexpressions" ||
-         pass == "dead-code" || pass == "unused-weights";
+  return pass == "identity" || pass == "no-op" || pass == "constant-folding" || pass == "cluster-folding" ||
+         pass == "common-subexpressions" || pass == "dead-code" || pass == "equal-weights" ||
+         pass == "reshape-targets" || pass == "unused-weights";
 }
 
 class CertificateReplay {

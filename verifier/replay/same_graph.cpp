@@ -37,6 +37,42 @@ Value skip_idle(Value value) {
   return value;
 }
 
+/// Whether the result has the elements of the operand in the same order.
+bool is_view(const Value& value) {
+  if (operator_of(value) == nullptr) return false;
+  if (std::holds_alternative<op::Reshape>(*operator_of(value))) return true;
+  const auto* transpose = std::get_if<op::Transpose>(operator_of(value));
+  if (transpose == nullptr) return false;
+  // Axes of extent 1 may move.
+  std::vector<std::int64_t> moved;
+  for (const std::int64_t axis : transpose->permutation)
+    if (value.node->inputs()[0].shape()[static_cast<std::size_t>(axis)] != Dim(1)) moved.push_back(axis);
+  return std::is_sorted(moved.begin(), moved.end());
+}
+
+bool is_sum(const Value& value) {
+  return operator_of(value) != nullptr && std::holds_alternative<op::Add>(*operator_of(value));
+}
+
+/// Two transposes in sequence as one; `whole` is what both together transpose.
+struct Transposed {
+  Value whole;
+  std::vector<std::int64_t> permutation;
+};
+std::optional<Transposed> transposed(Value value) {
+  std::vector<std::int64_t> permutation;
+  while (operator_of(value) != nullptr && std::holds_alternative<op::Transpose>(*operator_of(value))) {
+    const auto& inner = std::get<op::Transpose>(*operator_of(value)).permutation;
+    if (permutation.empty())
+      permutation = inner;
+    else
+      for (std::int64_t& axis : permutation) axis = inner[static_cast<std::size_t>(axis)];
+    value = value.node->inputs()[0];
+  }
+  if (permutation.empty()) return std::nullopt;
+  return Transposed{value, permutation};
+}
+
 /// A real number of an operator as ONNX can express it: in single precision if it is an attribute; if it is an operand,
 /// in the type of the computation.
 double real_in_onnx(const Node& node, double real) {
@@ -77,6 +113,17 @@ bool is_same_operator(const Value& a, const Value& b) {
                          std::holds_alternative<op::Slice>(op);
   return !has_parts && !std::holds_alternative<op::Enlarge>(op) && op == other && a.output == b.output &&
          a.node->inputs().size() == b.node->inputs().size();
+}
+
+/// What views or transposes in sequence are taken of, if together they change nothing.
+Value without_round_trip(const Value& value) {
+  Value whole = value, found = value;
+  while (is_view(whole)) {
+    whole = whole.node->inputs()[0];
+    if (whole.type() == value.type()) found = whole;
+  }
+  const auto both = transposed(found);
+  return both && std::is_sorted(both->permutation.begin(), both->permutation.end()) ? both->whole : found;
 }
 
 /// A canonical description of how a value is computed.
@@ -204,17 +251,54 @@ class Comparison {
       open_.pop_back();
       if (!expected && !actual) continue;
       if (!expected || !actual) return "an operand is missing";
-      expected = skip_idle(expected);
-      actual = skip_idle(actual);
+      expected = simple(expected);
+      actual = simple(actual);
       if (!seen_.insert({expected, actual}).second) continue;
-      const std::string reason = compare(expected, actual);
-      if (!reason.empty() && !(other_way_ && other_way_(expected, actual, open_)))
+      const std::string reason = compare_moved(expected, actual) ? "" : compare(expected, actual);
+      if (!reason.empty() && !(other_way_.accounts_for && other_way_.accounts_for(expected, actual, open_)))
         return fmt::format("{}: {}", describe_(actual), reason);
     }
     return std::nullopt;
   }
 
  private:
+  Value simple(Value value) const {
+    for (;;) {
+      value = skip_idle(value);
+      if (other_way_.simplify) value = without_round_trip(value);
+      const Value simpler = other_way_.simplify ? other_way_.simplify(value) : value;
+      if (simpler == value) return value;
+      value = simpler;
+    }
+  }
+
+  /// Whether both are views or transposes, in any number of steps, or sums with a constant: adds what they are taken
+  /// of to the list. Only for clean-ups; rewriting never changes them without a rule.
+  bool compare_moved(const Value& expected, const Value& actual) {
+    if (!other_way_.simplify || !(expected.type() == actual.type())) return false;
+    Value wanted = expected, given = actual;
+    while (is_view(wanted)) wanted = simple(wanted.node->inputs()[0]);
+    while (is_view(given)) given = simple(given.node->inputs()[0]);
+    if (!(wanted == expected && given == actual) && wanted.type() == given.type()) {
+      open_.emplace_back(wanted, given);
+      return true;
+    }
+    if (is_sum(expected) && is_sum(actual)) {
+      // A sum with a constant may have its operands in either order.
+      const auto left = expected.node->inputs(), right = actual.node->inputs();
+      if (!expected_.is_constant(left[0]) || expected_.is_constant(left[1]) || actual_.is_constant(right[0]) ||
+          !actual_.is_constant(right[1]))
+        return false;
+      open_.emplace_back(left[0], right[1]);
+      open_.emplace_back(left[1], right[0]);
+      return true;
+    }
+    const auto old = transposed(expected), now = transposed(actual);
+    if (!old || !now || old->permutation != now->permutation) return false;
+    open_.emplace_back(old->whole, now->whole);
+    return true;
+  }
+
   /// Returns what differs, or nothing; adds the pairs that are left to compare to the list.
   std::string compare(const Value& expected, const Value& actual) {
     if (!(expected.type().element == actual.type().element)) return "it has another element type";

@@ -50,6 +50,12 @@ constexpr Kind table[] = {
     {"Conv", 1, 3, "auto_pad:STRING dilations:INTS group:INT kernel_shape:INTS pads:INTS strides:INTS"},
     {"ConvTranspose", 1, 3,
      "auto_pad:STRING dilations:INTS group:INT kernel_shape:INTS output_padding:INTS pads:INTS strides:INTS"},
+    {"GRU", 7, 6,
+     "activation_alpha:FLOATS activation_beta:FLOATS activations:STRINGS clip:FLOAT direction:STRING hidden_size:INT "
+     "linear_before_reset:INT"},
+    {"GRU", 14, 6,
+     "activation_alpha:FLOATS activation_beta:FLOATS activations:STRINGS clip:FLOAT direction:STRING hidden_size:INT "
+     "layout:INT linear_before_reset:INT"},
     {"Gelu", 20, 1, "approximate:STRING"},
     {"Gemm", 7, 3, "alpha:FLOAT beta:FLOAT transA:INT transB:INT"},
     {"GlobalAveragePool", 1, 1, ""},
@@ -57,6 +63,12 @@ constexpr Kind table[] = {
     {"HardSwish", 14, 1, ""},
     {"Identity", 1, 1, ""},
     {"LRN", 1, 1, "alpha:FLOAT beta:FLOAT bias:FLOAT size:INT"},
+    {"LSTM", 7, 8,
+     "activation_alpha:FLOATS activation_beta:FLOATS activations:STRINGS clip:FLOAT direction:STRING hidden_size:INT "
+     "input_forget:INT"},
+    {"LSTM", 14, 8,
+     "activation_alpha:FLOATS activation_beta:FLOATS activations:STRINGS clip:FLOAT direction:STRING hidden_size:INT "
+     "input_forget:INT layout:INT"},
     {"LayerNormalization", 17, 3, "axis:INT epsilon:FLOAT stash_type:INT"},
     {"LeakyRelu", 6, 1, "alpha:FLOAT"},
     {"MatMul", 1, 2, ""},
@@ -70,6 +82,11 @@ constexpr Kind table[] = {
     {"Pad", 2, 1, "mode:STRING pads:INTS value:FLOAT"},
     {"Pad", 11, 3, "mode:STRING"},
     {"Pad", 18, 4, "mode:STRING"},
+    {"RNN", 7, 6,
+     "activation_alpha:FLOATS activation_beta:FLOATS activations:STRINGS clip:FLOAT direction:STRING hidden_size:INT"},
+    {"RNN", 14, 6,
+     "activation_alpha:FLOATS activation_beta:FLOATS activations:STRINGS clip:FLOAT direction:STRING hidden_size:INT "
+     "layout:INT"},
     {"ReduceMax", 1, 1, "axes:INTS keepdims:INT"},
     {"ReduceMax", 18, 2, "keepdims:INT noop_with_empty_axes:INT"},
     {"ReduceMean", 1, 1, "axes:INTS keepdims:INT"},
@@ -222,10 +239,12 @@ std::string trouble_with_attributes(const proto::NodeProto& node, const proto::M
 /// Whether ONNX has that many operands and results for such a node, and each result is named.
 std::string trouble_with_places(const NodeMessage& node, const Kind& kind) {
   if (node.input_size() > kind.operands) return "with more operands than ONNX has for it";
-  const bool splits = node.op_type() == "Split";
+  const bool splits = node.op_type() == "Split", is_lstm = node.op_type() == "LSTM";
+  const bool recurs = is_lstm || node.op_type() == "GRU" || node.op_type() == "RNN";
   const bool named =
       std::none_of(node.output().begin(), node.output().end(), [](const auto& name) { return name.empty(); });
-  if (!named || node.output_size() < 1 || (!splits && node.output_size() > 1))
+  const int most = is_lstm ? 3 : recurs ? 2 : splits ? any_number : 1;
+  if ((!named && !recurs) || node.output_size() < 1 || node.output_size() > most)
     return "with results that it does not have";
   return "";
 }

@@ -221,4 +221,17 @@ TEST_CASE("new names are free and the same every time") {
   CHECK(cleaned.model.serialise() == clean(model).model.serialise());
 }
 
+TEST_CASE("a norm behind a transposed convolution goes into its weights") {
+  for (const std::int64_t groups : {1, 2}) {
+    auto model = plain_model({2, 4, 5, 5}, {2, 3 * groups, 7, 7});
+    auto& graph = *model.mutable_graph();
+    add_floats(graph, "w", {4, 3, 3, 3}, some_floats(108));
+    add_floats(graph, "b", {3 * groups}, some_floats(static_cast<std::size_t>(3 * groups), 0.125F));
+    set_integer(add_node(graph, "ConvTranspose", {"x", "w", "b"}, {"c"}), "group", groups);
+    add_parameters(graph, 3 * groups);
+    add_norm(graph, "c");
+    CHECK(clean(model).operators() == Operators{"ConvTranspose"});
+  }
+}
+
 }  // namespace taso::test

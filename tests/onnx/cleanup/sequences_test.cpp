@@ -1,0 +1,164 @@
+// Clean-ups of nodes in sequence, and of constants that several nodes compute.
+#include "tests/onnx/cleanup/clean_model.h"
+
+namespace taso::test {
+
+using namespace onnx;
+
+namespace {
+
+using Operators = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("views in sequence become one") {
+  auto model = plain_model({2, 1, 6}, {3, 4});
+  auto& graph = *model.mutable_graph();
+  add_integers(graph, "wide", {2}, {2, 6});
+  add_integers(graph, "narrow", {2}, {3, 4});
+  add_integers(graph, "back", {3}, {2, 1, 6});
+  add_integers(graph, "axis", {1}, {0});
+  SECTION("two of them") {
+    add_node(graph, "Reshape", {"x", "wide"}, {"a"});
+    add_node(graph, "Reshape", {"a", "narrow"}, {"y"});
+    CHECK(clean(model).operators() == Operators{"Reshape"});
+    CHECK(clean_without(model, "sequences").operators().size() == 2);
+  }
+  SECTION("a transpose that moves an axis of extent 1 is one") {
+    set_integers(add_node(graph, "Transpose", {"x"}, {"a"}), "perm", {1, 0, 2});
+    add_node(graph, "Unsqueeze", {"a", "axis"}, {"b"});
+    add_node(graph, "Reshape", {"b", "narrow"}, {"y"});
+    CHECK(clean(model).operators() == Operators{"Reshape"});
+  }
+  SECTION("another transpose is not") {
+    set_integers(add_node(graph, "Transpose", {"x"}, {"a"}), "perm", {2, 1, 0});
+    add_node(graph, "Reshape", {"a", "narrow"}, {"y"});
+    CHECK(clean(model).counts.count("sequences") == 0);
+  }
+  SECTION("not if the first is used elsewhere") {
+    add_node(graph, "Reshape", {"x", "wide"}, {"a"});
+    add_node(graph, "Reshape", {"a", "narrow"}, {"y"});
+    add_node(graph, "Relu", {"a"}, {"z"});
+    declare(*graph.add_output(), "z", {2, 6});
+    CHECK(clean(model).counts.count("sequences") == 0);
+  }
+  SECTION("there and back is nothing") {
+    add_node(graph, "Reshape", {"x", "wide"}, {"a"});
+    add_node(graph, "Reshape", {"a", "back"}, {"b"});
+    add_node(graph, "Relu", {"b"}, {"c"});
+    add_node(graph, "Reshape", {"c", "narrow"}, {"y"});
+    CHECK(clean(model).operators() == Operators{"Relu", "Reshape"});
+  }
+}
+
+TEST_CASE("sequences by which runtimes recognise attention stay") {
+  auto model = plain_model({2, 1, 6}, {2, 2, 1, 3});
+  auto& graph = *model.mutable_graph();
+  SECTION("the transpose behind the reshape of heads, even if it moves nothing") {
+    add_integers(graph, "heads", {4}, {2, 1, 2, 3});
+    add_node(graph, "Reshape", {"x", "heads"}, {"a"});
+    set_integers(add_node(graph, "Transpose", {"a"}, {"y"}), "perm", {0, 2, 1, 3});
+  }
+  SECTION("arithmetic on shapes") {
+    graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
+    declare(*graph.mutable_output(0), "y", {1}, proto::TensorProto::INT64);
+    add_integers(graph, "first", {}, {0});
+    add_integers(graph, "axis", {1}, {0});
+    add_node(graph, "Shape", {"x"}, {"shape"});
+    add_node(graph, "Gather", {"shape", "axis"}, {"row"});
+    add_node(graph, "Squeeze", {"row", "axis"}, {"n"});
+    add_node(graph, "Unsqueeze", {"n", "axis"}, {"y"});
+  }
+  CHECK(clean(model).counts.count("sequences") == 0);
+}
+
+TEST_CASE("transposes in sequence become one") {
+  auto model = plain_model({2, 3, 4}, {4, 3, 2});
+  auto& graph = *model.mutable_graph();
+  set_integers(add_node(graph, "Transpose", {"x"}, {"a"}), "perm", {1, 2, 0});
+  auto& second = add_node(graph, "Transpose", {"a"}, {"b"});
+  SECTION("another one") {
+    set_integers(second, "perm", {1, 0, 2});
+    add_node(graph, "Relu", {"b"}, {"y"});
+    const auto cleaned = clean(model);
+    CHECK(cleaned.operators() == Operators{"Transpose", "Relu"});
+    const auto& axes = cleaned.graph().node(0).attribute(0).ints();
+    CHECK(std::vector<std::int64_t>(axes.begin(), axes.end()) == std::vector<std::int64_t>{2, 1, 0});
+  }
+  SECTION("or none") {
+    set_integers(second, "perm", {2, 0, 1});
+    add_node(graph, "Relu", {"b"}, {"c"});
+    set_integers(add_node(graph, "Transpose", {"c"}, {"y"}), "perm", {2, 1, 0});
+    CHECK(clean(model).operators() == Operators{"Relu", "Transpose"});
+  }
+}
+
+TEST_CASE("slices of a slice are joined with it, along other axes") {
+  auto model = plain_model({4, 6}, {2, 3});
+  auto& graph = *model.mutable_graph();
+  for (const std::int64_t number : {0, 1, 2, 3, 4}) add_integers(graph, "n" + std::to_string(number), {1}, {number});
+  add_node(graph, "Slice", {"x", "n0", "n4", "n0", "n2"}, {"a"});
+  SECTION("each of them") {
+    add_node(graph, "Slice", {"a", "n1", "n4", "n1"}, {"b"});
+    add_node(graph, "Slice", {"a", "n0", "n3", "n1"}, {"c"});
+    add_node(graph, "Add", {"b", "c"}, {"y"});
+    CHECK(clean(model).operators() == Operators{"Slice", "Slice", "Add"});
+  }
+  SECTION("but not if something else uses it") {
+    add_node(graph, "Slice", {"a", "n1", "n4", "n1"}, {"y"});
+    add_node(graph, "Relu", {"a"}, {"z"});
+    declare(*graph.add_output(), "z", {2, 6});
+    CHECK(clean(model).counts.count("sequences") == 0);
+  }
+  SECTION("nor along the same axis") {
+    add_node(graph, "Slice", {"a", "n0", "n1", "n0"}, {"y"});
+    graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(1);
+    graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_value(6);
+    CHECK(clean(model).counts.count("sequences") == 0);
+  }
+}
+
+TEST_CASE("a product of matrices and a sum become a Gemm") {
+  auto model = plain_model({2, 3}, {2, 4});
+  auto& graph = *model.mutable_graph();
+  add_floats(graph, "w", {3, 4}, some_floats(12));
+  add_floats(graph, "b", {4}, some_floats(4, 3));
+  add_floats(graph, "many", {5, 2, 4}, some_floats(40));
+  add_node(graph, "MatMul", {"x", "w"}, {"p"});
+  SECTION("a row") {
+    add_node(graph, "Add", {"b", "p"}, {"y"});
+    const auto cleaned = clean(model);
+    CHECK(cleaned.operators() == Operators{"Gemm"});
+    CHECK(cleaned.graph().node(0).input(2) == "b");
+  }
+  SECTION("not if the sum is larger") {
+    add_node(graph, "Add", {"many", "p"}, {"y"});
+    declare(*graph.mutable_output(0), "y", {5, 2, 4});
+    CHECK(clean(model).counts.count("sequences") == 0);
+  }
+}
+
+TEST_CASE("constants that several nodes compute are folded together, if the file does not grow") {
+  auto model = plain_model({64, 8}, {64, 8});
+  auto& graph = *model.mutable_graph();
+  add_floats(graph, "w", {64, 8}, some_floats(512));
+  for (const std::int64_t number : {0, 16, 32, 64}) add_integers(graph, "n" + std::to_string(number), {1}, {number});
+  add_node(graph, "Slice", {"w", "n0", "n32", "n0"}, {"a"});
+  add_node(graph, "Slice", {"w", "n32", "n64", "n0"}, {"b"});
+  set_integer(add_node(graph, "Concat", {"b", "a"}, {"c"}), "axis", 0);
+  add_node(graph, "Add", {"x", "c"}, {"y"});
+  CleanupOptions options;
+  options.fold_limit = 0;
+  SECTION("the parts of a weight in another order") {
+    CHECK(clean(model, options).operators() == Operators{"Add"});
+    options.disabled.insert("cluster-folding");
+    CHECK(clean(model, options).operators().size() == 4);
+  }
+  SECTION("not if the weight is needed, too") {
+    add_node(graph, "Mul", {"x", "w"}, {"z"});
+    declare(*graph.add_output(), "z", {64, 8});
+    CHECK(clean(model, options).operators().size() == 5);
+  }
+}
+
+}  // namespace taso::test
