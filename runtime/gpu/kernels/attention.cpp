@@ -76,6 +76,10 @@ class AttentionKernel {
     write_factor(code, "query", query_);
     write_factor(code, "key", key_);
     write_factor(code, "value", value_);
+    code.add(attention_start);
+    write_ahead(code, before, false);
+    code.add(attention_round);
+    write_ahead(code, before, true);
     code.add(attention_scores);
     write_scores(code, before);
     code.add(attention_sums);
@@ -199,7 +203,7 @@ class AttentionKernel {
   Computation results() {
     Computation after(call_, values_, y_);
     const AxisMap axes = axes_of(y_);
-    after.give(second_->first_result, axes, [] { return std::string("sums[i * in_chunk + f][2 * h + e] / total[h]"); });
+    after.give(second_->first_result, axes, [] { return std::string("sums[i * in_chunk + f][2 * h + e] * share[h]"); });
     std::uint32_t result = call_.results[0];
     AxisMap store = axes;
     if (const auto* turned = std::get_if<op::Transpose>(&call_.steps.back().op)) {
@@ -225,15 +229,49 @@ class AttentionKernel {
     return fmt::format("{}[{}]", pointer(access.is_written, access.operand), offset_of(access));
   }
 
+  bool moves_down(const Access& access) const { return access.strides[y_.size() - 2] != 0; }
+  bool moves_across(const Access& access) const { return access.strides.back() != 0; }
+  /// The element of an operand of the steps on the scores, which was read ahead.
+  std::string ahead(const Computation& before, std::size_t i) const {
+    const Access& access = before.accesses()[i];
+    return fmt::format("a{}{}{}", i, moves_down(access) ? "[e / 2]" : "", moves_across(access) ? "[j][e % 2]" : "");
+  }
+  /// Reads the operands of the steps on the scores: those that are the same for all keys once, others in each round.
+  void write_ahead(Code& code, const Computation& before, bool is_in_round) const {
+    for (std::size_t i = 0; i < before.accesses().size(); ++i) {
+      const Access& access = before.accesses()[i];
+      if (moves_across(access) != is_in_round) continue;
+      code.line("{} a{}{}{};", type_text(access.element), i, moves_down(access) ? "[2]" : "",
+                moves_across(access) ? "[key_parts][2]" : "");
+      code.open("");
+      if (moves_across(access)) {
+        code.add("#pragma unroll");
+        code.open("for (int j = 0; j < key_parts; ++j)");
+      }
+      code.unrolled("e", 4);
+      // Each once: all four, two in a row or in a column, or one.
+      if (!moves_down(access)) code.line("if (e / 2 != 0) continue;");
+      if (!moves_across(access)) code.line("if (e % 2 != 0) continue;");
+      write_place(code, moves_across(access) ? "first_key + j * 8 + 2 * t + e % 2" : "0");
+      code.line("{} = {};", ahead(before, i), element_of(access));
+      code.close();
+      if (moves_across(access)) code.close();
+      code.close();
+    }
+  }
+  /// Writes the row and column of an element of the scores, within them.
+  static void write_place(Code& code, std::string_view key) {
+    code.line("const int row = first_row + warp_row + g + e / 2 * 8, at = {};", key);
+    code.line("const int m = row < rows ? row : rows - 1, n = at < keys ? at : keys - 1;");
+    code.line("static_cast<void>(m), static_cast<void>(n);");
+  }
+
   void write_scores(Code& code, Computation& before) const {
     code.add("#pragma unroll");
     code.open("for (int j = 0; j < key_parts; ++j)");
     code.unrolled("e", 4);
-    code.line("const int row = first_row + warp_row + g + e / 2 * 8, at = first_key + j * 8 + 2 * t + e % 2;");
-    code.line("const int m = row < rows ? row : rows - 1, n = at < keys ? at : keys - 1;");
-    before.write(code, Arithmetic::single, [&](std::size_t i) { return element_of(before.accesses()[i]); });
-    code.line("scores[j][e] = at < keys ? {} : -infinity();", before.text(score_));
-    code.line("static_cast<void>(m), static_cast<void>(n);");
+    before.write(code, Arithmetic::single, [&](std::size_t i) { return ahead(before, i); });
+    code.line("scores[j][e] = first_key + j * 8 + 2 * t + e % 2 < keys ? {} : -infinity();", before.text(score_));
     code.close();
     code.close();
   }

@@ -20,7 +20,7 @@ constexpr int exchange_bytes = (sum_parts + 1) * 512;  // of a warp, at the end
 /// Copies rows into shared memory, with zeros behind their ends.
 template <int count, int inside, int all, int pitch>
 __device__ inline void copy_rows(word to, const element* from, int stride, int first, int limit, int thread) {
-#pragma unroll
+#pragma unroll 4  // not more: much code takes long to fetch
   for (int i = 0; i < (count * all + threads - 1) / threads; ++i) {
     const int u = i * threads + thread, r = u / all, c = u % all;
     if (count * all % threads != 0 && u >= count * all) break;
@@ -67,8 +67,8 @@ __device__ inline float of_four(float x, bool is_maximum) {  // over the threads
 __device__ inline float base_of(float top) { return top == -infinity() ? 0.0f : top; }
 )";
 
-/// From the start of the kernel to the scores of a round. `query`, `key` and `value` are the factors.
-inline constexpr std::string_view attention_scores = R"(
+/// From the start of the kernel to its first copies. `query`, `key` and `value` are the factors.
+inline constexpr std::string_view attention_start = R"(
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32, g = lane / 4, t = lane % 4;
   const int warp_row = warp % warps_down * 16, across = warp / warps_down;
   const int first_row = static_cast<int>(blockIdx.x) * tile_rows;
@@ -89,9 +89,18 @@ inline constexpr std::string_view attention_scores = R"(
 #pragma unroll
     for (int e = 0; e < 4; ++e) sums[i][e] = 0;
   word q[deep_parts][2][4];
+)";
+
+/// The start of a round: operands of the steps on the scores are then read while copies are on their way.
+inline constexpr std::string_view attention_round = R"(
   for (int round = 0; round < rounds; ++round) {
     if (round + 1 < rounds) copy_round(round + 1);
     end_of_copies();
+    const int first_key = round * tile_keys + across * warp_keys;
+)";
+
+/// The scores of a round.
+inline constexpr std::string_view attention_scores = R"(
     wait_for_copies<1>();
     __syncthreads();
     if (round == 0) {
@@ -121,7 +130,6 @@ inline constexpr std::string_view attention_scores = R"(
           multiply_parts(scores[j], a, k[e], k[e + 1]);
         }
       }
-    const int first_key = round * tile_keys + across * warp_keys;
 )";
 
 /// From the scores of a round to the sums of a row, which the first warp across has in the end.
@@ -203,7 +211,7 @@ inline constexpr std::string_view attention_sums = R"(
     }
     __syncthreads();
     if (across > 0) return;
-#pragma unroll
+#pragma unroll 1
     for (int other = 1; other < warps_across; ++other) {
       const word from = own + static_cast<word>(other * warps_down * exchange_bytes);
       float known[4];  // the highest scores of both rows, and their totals
@@ -226,6 +234,7 @@ inline constexpr std::string_view attention_sums = R"(
       }
     }
   }
+  const float share[2] = {1 / total[0], 1 / total[1]};
 )";
 
 }  // namespace taso::gpu::kernels
