@@ -130,7 +130,7 @@ class Accelerator {
   virtual std::vector<Measurement> measure_all(const cost::Call& call) { return {measure(call)}; }
   /// At most `most` variants that run and agree with one another, most promising first, without measuring them.
   virtual std::vector<std::string> ways(const cost::Call& call, std::size_t most) = 0;
-  /// For each call the fastest of a few promising variants, within milliseconds; "" if none of them works.
+  /// For each call the fastest of a few promising variants, in a brief measurement; "" if none of them works.
   virtual std::vector<std::string> quick_choices(std::span<const cost::Call> calls) = 0;
   virtual std::unique_ptr<DeviceProgram> load(DeviceSteps steps) = 0;
   /// Uses these kernels instead of compiling them.

@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "ops/core/error.h"
-#include "runtime/gpu/cuda/source_kernel.h"
 
 namespace taso::gpu::cuda {
 
@@ -51,19 +50,6 @@ Candidates::Candidates(Libraries& libraries, std::vector<Lowering> lowerings, co
     way.lowering = std::move(lowering);
     ways_.push_back(std::move(way));
   }
-}
-
-void Candidates::leave_out_engines() {
-  if (!has_own_) return;
-  for (Way& way : ways_)
-    for (std::vector<Option>& options : way.options)
-      std::erase_if(options, [](const Option& option) {
-        return option.alternative.identity != SourceKernels::identity &&
-               !option.alternative.identity.starts_with("cublas");
-      });
-  std::erase_if(ways_, [](const Way& way) {
-    return std::any_of(way.options.begin(), way.options.end(), [](const auto& options) { return options.empty(); });
-  });
 }
 
 bool Candidates::prepare(Option& option) {

@@ -24,8 +24,6 @@ class Candidates {
   bool has_own() const { return has_own_; }
   /// Skips libraries from now on.
   void leave_out_libraries() { only_own_ = true; }
-  /// Leaves out what a library might compile for seconds, if a kernel of our own does the call.
-  void leave_out_engines();
 
  private:
   struct Option {
