@@ -1,11 +1,6 @@
-// cost_measure [--precision tf32] [--rows N] [--calls[=KIND]] [--network NAME]... [MODEL]...: runs typical calls on the GPU in
-// every available way, and models: prints predicted and measured time, step by step, and whether results are correct.
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstdio>
-#include <map>
-#include <string>
+// cost_measure [--precision tf32] [--rows N] [--calls[=KIND]] [--network NAME]... [MODEL]...: runs typical calls on the
+// GPU in every available way, and models: prints predicted and measured time, step by step, and whether results are
+// correct.
 
 #include <fmt/format.h>
 

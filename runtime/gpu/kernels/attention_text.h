@@ -5,12 +5,13 @@
 
 namespace taso::gpu::kernels {
 
-/// Sizes derived from the call and the tile: each of `rows` queries meets `keys` keys of `depth` numbers, and gets a sum
-/// of as many rows of `values` numbers. A block has tiles of `warps_down` × 16 rows; in each round its warps share
+/// Sizes derived from the call and the tile: each of `rows` queries meets `keys` keys of `depth` numbers, and gets a
+/// sum of as many rows of `values` numbers. A block has tiles of `warps_down` × 16 rows; in each round its warps share
 /// `tile_keys` keys.
 inline constexpr std::string_view attention_sizes = R"(
 constexpr int warps = warps_down * warps_across, threads = 32 * warps, tile_rows = 16 * warps_down;
-constexpr int warp_keys = tile_keys / warps_across, key_parts = warp_keys / 8, rounds = (keys + tile_keys - 1) / tile_keys;
+constexpr int warp_keys = tile_keys / warps_across, key_parts = warp_keys / 8;
+constexpr int rounds = (keys + tile_keys - 1) / tile_keys;
 constexpr int deep_parts = (depth + 4 * in_chunk - 1) / (4 * in_chunk);  // a chunk for each of four threads
 constexpr int groups = (values + 8 * in_chunk - 1) / (8 * in_chunk), sum_parts = groups * in_chunk;
 // So that threads that fetch at the same time meet in no bank.
@@ -46,7 +47,8 @@ __device__ inline void multiply_parts(float (&sums)[4], const word (&a)[4], word
     }
     const word c0 = upper(b0), c1 = upper(b1), d0 = lower(b0), d1 = lower(b1);
     Instruction<element>::multiply(sums, rest[0], rest[1], rest[2], rest[3], finite(c0), finite(c1));
-    Instruction<element>::multiply(sums, finite(first[0]), finite(first[1]), finite(first[2]), finite(first[3]), d0, d1);
+    Instruction<element>::multiply(sums, finite(first[0]), finite(first[1]), finite(first[2]), finite(first[3]), d0,
+                                   d1);
     Instruction<element>::multiply(sums, first[0], first[1], first[2], first[3], c0, c1);
   } else if (in_chunk == 4) {
     Instruction<element>::multiply(sums, rounded(a[0]), rounded(a[1]), rounded(a[2]), rounded(a[3]), rounded(b0),
@@ -75,12 +77,14 @@ inline constexpr std::string_view attention_start = R"(
   const word memory = shared_begin(), stages = memory + query_bytes;
   const auto copy_round = [&](int round) {
     const word to = stages + static_cast<word>(round % 2 * stage_bytes);
-    copy_rows<tile_keys, depth / in_chunk, deep_parts * 4, key_pitch>(to, key, key_stride, round * tile_keys, keys, thread);
+    copy_rows<tile_keys, depth / in_chunk, deep_parts * 4, key_pitch>(to, key, key_stride, round * tile_keys, keys,
+                                                                      thread);
     copy_rows<tile_keys, values / in_chunk, groups * 8, value_pitch>(to + tile_keys * key_pitch, value, value_stride,
                                                                      round * tile_keys, keys, thread);
   };
   wait_for_earlier_kernels();
-  copy_rows<tile_rows, depth / in_chunk, deep_parts * 4, key_pitch>(memory, query, query_stride, first_row, rows, thread);
+  copy_rows<tile_rows, depth / in_chunk, deep_parts * 4, key_pitch>(memory, query, query_stride, first_row, rows,
+                                                                    thread);
   copy_round(0);
   end_of_copies();
   float top[2] = {-infinity(), -infinity()}, total[2] = {0, 0}, sums[sum_parts][4];
