@@ -78,6 +78,11 @@ void check_places(const OptSettings& options) {
   } else {
     read.push_back({"the model", options.input});
   }
+  for (const auto* files : {&options.rule_files, &options.extra_rules})
+    for (const std::filesystem::path& file : *files) read.push_back({"a file of rules", file});
+  for (const std::string& text : options.input_data)
+    if (const std::size_t colon = text.rfind(':'); colon != std::string::npos)
+      read.push_back({"a file of --input-data", text.substr(colon + 1)});
   if (!options.dry_run) written.push_back({"the output", options.output});
   if (options.engine) written.push_back({"the engine file", *options.engine});
   if (options.report) written.push_back({"the report", *options.report});

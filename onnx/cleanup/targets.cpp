@@ -6,16 +6,6 @@
 #include "runtime/host/inference/rules.h"
 
 namespace taso::onnx::cleanup {
-namespace {
-
-/// Whether a dimension depends on an extent that the model computes. Unlike other unknowns it may be 0 at run time.
-bool is_computed(const Dim& dim) {
-  const std::vector<std::string> symbols = dim.symbols();
-  return std::any_of(symbols.begin(), symbols.end(),
-                     [](const std::string& symbol) { return symbol.ends_with(runtime::inference::computed_mark); });
-}
-
-}  // namespace
 
 std::optional<std::vector<std::int64_t>> reshape_target(const Shape& from, const Shape& to) {
   std::vector<std::int64_t> target;
@@ -34,8 +24,10 @@ std::optional<std::vector<std::int64_t>> reshape_target(const Shape& from, const
     }
   }
   // Next to an extent that is 0 at run time, a rest cannot be told.
-  const auto any_computed = [](const Shape& shape) { return std::any_of(shape.begin(), shape.end(), is_computed); };
-  if (has_rest && has_unknown && (any_computed(from) || any_computed(to))) return std::nullopt;
+  const auto any_vanishes = [](const Shape& shape) {
+    return std::any_of(shape.begin(), shape.end(), runtime::inference::may_vanish);
+  };
+  if (has_rest && has_unknown && (any_vanishes(from) || any_vanishes(to))) return std::nullopt;
   return target;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "onnx/lowering/lowering.h"
+#include "runtime/host/inference/rules.h"
 
 namespace taso::onnx::lowering {
 namespace {
@@ -119,7 +120,7 @@ std::optional<Dim> slice_bound(const Dim& bound, const Dim& size) {
   if (at == 0) return Dim(0);
   // Larger than any dimension of a tensor.
   if (at >= std::numeric_limits<std::int32_t>::max()) return size;
-  if (at == -1) return size - 1;  // a dimension is at least 1
+  if (at == -1 && !runtime::inference::may_vanish(size)) return size - 1;
   return std::nullopt;
 }
 

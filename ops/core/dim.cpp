@@ -258,7 +258,7 @@ std::int64_t least_value(const Dim& dim) {
         product = checked_mul(product, floor_quotient(least_value(atom->numerator), divisor));
       } else if (atom->is_minimum && is_monotone(atom->numerator) && is_monotone(atom->denominator)) {
         const std::int64_t smaller = std::min(least_value(atom->numerator), least_value(atom->denominator));
-        product = checked_mul(product, std::max<std::int64_t>(smaller, 1));
+        product = checked_mul(product, std::max<std::int64_t>(smaller, 0));  // an extent, which may vanish
       }
     }
     sum = checked_add(sum, product);

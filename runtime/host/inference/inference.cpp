@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ops/core/minimum.h"
 #include "runtime/host/inference/rules.h"
 #include "runtime/host/operand.h"
 
@@ -13,6 +14,12 @@ std::optional<Dim> smaller_of(Dim a, Dim b) {
   if (surely_at_least(a, b)) return b;
   if (surely_at_least(b, a)) return a;
   return std::nullopt;
+}
+
+bool may_vanish(const Dim& extent) {
+  const std::vector<std::string> names = extent.symbols();
+  return has_minimum_that_may_vanish(extent) || !surely_at_least(extent, 1) ||
+         std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(computed_mark); });
 }
 
 const Shape* Inference::shape(std::size_t operand) const {

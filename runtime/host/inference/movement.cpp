@@ -171,6 +171,9 @@ std::optional<Dim> slice_length(Dim extent, Dim start, Dim end, std::int64_t ste
     if (surely_non_negative(from_back)) return from_back;
     return surely_at_least(0, from_back) ? std::optional(Dim(0)) : std::nullopt;
   };
+  // Bounds of an extent that may be 0 are not what they are otherwise: there is no last element.
+  const bool is_whole = start == Dim(0) && end.is_static() && end.value() >= far - 1;
+  if (step > 0 && may_vanish(extent) && !is_whole) return std::nullopt;
   if (step > 0) {
     const auto first = place(start), last = place(end);
     if (!first || !last) return std::nullopt;
@@ -186,11 +189,12 @@ std::optional<Dim> slice_length(Dim extent, Dim start, Dim end, std::int64_t ste
   const bool from_last = start.value() == -1 || start.value() >= far - 1;
   if (from_last && end.value() <= -far + 1) return ceil_div(extent, -step);
   if (!extent.is_static()) return std::nullopt;
-  const auto clamped = [&](std::int64_t bound) {
-    return std::clamp<std::int64_t>(bound < 0 ? bound + extent.value() : bound, -1, extent.value() - 1);
+  if (extent.value() == 0) return Dim(0);
+  const auto clamped = [&](std::int64_t bound, std::int64_t least) {
+    return std::clamp<std::int64_t>(bound < 0 ? bound + extent.value() : bound, least, extent.value() - 1);
   };
-  const std::int64_t first = clamped(std::max(start.value(), -far * far));
-  const std::int64_t last = end.value() < -extent.value() ? -1 : clamped(end.value());
+  const std::int64_t first = clamped(std::max(start.value(), -far * far), 0);
+  const std::int64_t last = end.value() < -extent.value() ? -1 : clamped(end.value(), -1);
   return first > last ? ceil_div(Dim(first - last), -step) : Dim(0);
 }
 

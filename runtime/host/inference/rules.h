@@ -9,6 +9,9 @@ namespace taso::runtime::inference {
 
 /// The smaller of two dimensions, if it is the same one for all values of the unknowns.
 std::optional<Dim> smaller_of(Dim a, Dim b);
+/// Whether an extent may be 0 at run time: unknowns are at least 1, but not those that the model computes, nor what is
+/// left of one.
+bool may_vanish(const Dim& extent);
 
 /// The suffix of the names of computed extents, which InferenceCall::unknown gives.
 inline constexpr std::string_view computed_mark = "~";
