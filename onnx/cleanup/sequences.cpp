@@ -69,7 +69,8 @@ void rewrite(GraphEdit& edit, const proto::NodeProto& node, const std::string& o
   });
 }
 
-/// Whether the value is a part of a shape. Runtimes recognise attention by its arithmetic on shapes, which costs little.
+/// Whether the value is a part of a shape. Runtimes recognise attention by its arithmetic on shapes, which costs
+/// little.
 bool is_of_shape(const Value& value) {
   return value.type().element == ElementType::int64 && value.type().shape && value.shape().size() <= 1;
 }

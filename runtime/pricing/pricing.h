@@ -74,8 +74,8 @@ class Pricing {
   PriceStore& store() { return store_; }
   /// The variant that was measured for a call; empty if it was not measured.
   std::string choice_of(const cost::Call& call) const;
-  /// The variant of the most similar convolution that was measured, among our own kernels with these lowerings; empty if
-  /// there is none.
+  /// The variant of the most similar convolution that was measured, among our own kernels with these lowerings; empty
+  /// if there is none.
   std::string similar_choice(const cost::Call& call, std::span<const std::string> lowerings) const;
   /// The most streams for concurrent kernels.
   std::uint32_t lanes() const { return lanes_; }

@@ -64,8 +64,8 @@ class Variants {
   /// The graph of the model for such calls; its inputs are those without a default, and those given. Several threads
   /// may ask. Throws InputError.
   std::shared_ptr<const Graph> find(const onnx::Model& model, const Unusual& unusual);
-  /// The graph with numbers in place of unknown dimensions, cleaned up: what the model computes of sizes is constant. It
-  /// has a copy of the model, with its weights. Throws InputError.
+  /// The graph with numbers in place of unknown dimensions, cleaned up: what the model computes of sizes is constant.
+  /// It has a copy of the model, with its weights. Throws InputError.
   std::shared_ptr<const Graph> with_sizes(const onnx::Model& model, const Sizes& sizes) const;
 
  private:

@@ -20,8 +20,9 @@ def slice_of(value, result, start, end, step=1):
 
 def flattened(start, end, step=1):
     node, weights = slice_of("x", "part", start, end, step)
-    return ([node, helper.make_node("Flatten", ["part"], ["flat"]), helper.make_node("Unsqueeze", ["flat", "two"], ["y"])],
-            [*weights, integers("two", 2)])
+    nodes = [node, helper.make_node("Flatten", ["part"], ["flat"]),
+             helper.make_node("Unsqueeze", ["flat", "two"], ["y"])]
+    return nodes, [*weights, integers("two", 2)]
 
 
 def measured(*slices):

@@ -1,5 +1,5 @@
-"""Sessions on the host run the example networks that are written as PyTorch's exporter writes them, and give the results
-of ONNX Runtime."""
+"""Sessions on the host run the example networks that are written as PyTorch's exporter writes them, and give the
+results of ONNX Runtime."""
 
 import pathlib
 import subprocess

@@ -15,8 +15,8 @@ namespace taso::verifier {
 /// nodes that are identical byte for byte, and with identical bits where they depend on constants only. Forms that ONNX
 /// does not distinguish count as one: concats of concats, parts of parts, operators without effect. Otherwise returns
 /// the first difference, where `describe` names a value of the second graph. `other_way`, if given, is asked about two
-/// values that are not the same: whether they are still equal, and which pairs must be equal for that. Before values are
-/// compared, each is replaced by what `simplify`, if given, makes of it: an equal value of the same graph.
+/// values that are not the same: whether they are still equal, and which pairs must be equal for that. Before values
+/// are compared, each is replaced by what `simplify`, if given, makes of it: an equal value of the same graph.
 using OpenPairs = std::vector<std::pair<Value, Value>>;
 struct OtherWay {
   std::function<Value(const Value& value)> simplify;

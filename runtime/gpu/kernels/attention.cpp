@@ -187,31 +187,19 @@ class AttentionKernel {
     code.line("const element* __restrict__ {} = {}{};", name, pointer(false, number), text);
   }
 
-  static AxisMap axes_of(const Extents& extents) {
-    AxisMap axes(extents.size());
-    for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = extents[i] == 1 ? -1 : static_cast<int>(i);
-    return axes;
-  }
   /// The steps between the first product, `score`, and the softmax.
   Computation scores() {
     Computation before(call_, values_, scores_);
-    before.give(first_->first_result, axes_of(scores_), [] { return std::string("scores[j][e]"); });
-    score_ = before.make(softmax_->operands[0], axes_of(scores_));
+    before.give(first_->first_result, aligned(scores_, scores_), [] { return std::string("scores[j][e]"); });
+    score_ = before.make(softmax_->operands[0], aligned(scores_, scores_));
     return before;
   }
   /// The steps after the second product.
   Computation results() {
     Computation after(call_, values_, y_);
-    const AxisMap axes = axes_of(y_);
-    after.give(second_->first_result, axes, [] { return std::string("sums[i * in_chunk + f][2 * h + e] * share[h]"); });
-    std::uint32_t result = call_.results[0];
-    AxisMap store = axes;
-    if (const auto* turned = std::get_if<op::Transpose>(&call_.steps.back().op)) {
-      result = call_.steps.back().operands[0];
-      for (std::size_t i = 0; i < store.size(); ++i) store[i] = axes[static_cast<std::size_t>(turned->permutation[i])];
-    }
-    result_ = after.make(result, axes);
-    store_ = after.access(true, 0, store);
+    after.give(second_->first_result, aligned(y_, y_),
+               [] { return std::string("sums[i * in_chunk + f][2 * h + e] * share[h]"); });
+    stored_ = after.store_result();
     return after;
   }
 
@@ -277,7 +265,7 @@ class AttentionKernel {
   }
 
   void write_results(Code& code, Computation& after) const {
-    const Access& store = after.accesses()[store_];
+    const Access& store = after.accesses()[stored_.access];
     const bool is_whole = store.strides.back() == 1 && store.alignment == 16;
     code.add("#pragma unroll");
     code.open("for (int i = 0; i < groups; ++i)");
@@ -290,7 +278,7 @@ class AttentionKernel {
     code.unrolled("f", in_chunk());
     code.line("const int n = column + f;");
     after.write(code, Arithmetic::single, [&](std::size_t k) { return element_of(after.accesses()[k]); });
-    const std::string value = fmt::format("put<element>({})", after.text(result_));
+    const std::string value = fmt::format("put<element>({})", after.text(stored_.result));
     code.line("{} = {};", is_whole ? "whole.v[f]" : element_of(store), value);
     code.line("static_cast<void>(n);");
     code.close();
@@ -311,7 +299,8 @@ class AttentionKernel {
   Extents scores_, y_;
   std::int64_t rows_ = 0, keys_ = 0, depth_ = 0, columns_ = 0;
   std::int64_t query_stride_ = 0, key_stride_ = 0, value_stride_ = 0;
-  std::size_t score_ = 0, result_ = 0, store_ = 0;
+  std::size_t score_ = 0;
+  Computation::Stored stored_;
 };
 
 }  // namespace

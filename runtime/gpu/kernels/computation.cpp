@@ -124,6 +124,18 @@ std::size_t Computation::make(std::uint32_t value, const AxisMap& axes) {
   return made_.size() - 1;
 }
 
+Computation::Stored Computation::store_result() {
+  const AxisMap axes = aligned(space_, space_);
+  std::uint32_t result = call_.results.at(0);
+  AxisMap stored = axes;
+  if (const auto* turned = std::get_if<op::Transpose>(&call_.steps.back().op)) {
+    result = call_.steps.back().operands[0];
+    for (std::size_t i = 0; i < stored.size(); ++i) stored[i] = axes[static_cast<std::size_t>(turned->permutation[i])];
+  }
+  const std::size_t made = make(result, axes);
+  return {made, access(true, 0, stored)};
+}
+
 void Computation::write(Code& code, Arithmetic arithmetic, const std::function<std::string(std::size_t)>& element) {
   for (std::size_t i = 0; i < made_.size(); ++i) {
     Made& made = made_[i];

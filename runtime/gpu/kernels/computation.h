@@ -36,6 +36,13 @@ class Computation {
   /// The index of the access to an operand.
   std::size_t access(bool is_written, std::uint32_t operand, const AxisMap& axes);
 
+  /// The indices of the call's only result and of the access that stores it. The space is that of a product; a
+  /// transpose at the end of the call decides in which order the result is stored.
+  struct Stored {
+    std::size_t result = 0, access = 0;
+  };
+  Stored store_result();
+
   const Extents& space() const { return space_; }
   const std::vector<Access>& accesses() const { return accesses_; }
   /// Writes lines that compute all values not written yet; `element` gives the text of the element of an access.

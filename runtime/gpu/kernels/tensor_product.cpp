@@ -366,20 +366,12 @@ class TensorProduct {
   /// The computation applied to the product, `total[e]`. Remembers its result and where it is stored.
   Computation epilogue() {
     Computation after(call_, values_, y_);
-    AxisMap axes(y_.size());
-    for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = y_[i] == 1 ? -1 : static_cast<int>(i);
+    const AxisMap axes = aligned(y_, y_);
     std::optional<std::size_t> bias;
     if (main_.operands.size() > 2) bias = after.make(main_.operands[2], {axes[1]});
     after.give(main_.first_result, axes,
                [this, bias] { return bias ? "total[e] + " + after_->text(*bias) : std::string("total[e]"); });
-    std::uint32_t result = call_.results[0];
-    AxisMap store = axes;
-    if (const auto* turned = std::get_if<op::Transpose>(&call_.steps.back().op)) {
-      result = call_.steps.back().operands[0];
-      for (std::size_t i = 0; i < store.size(); ++i) store[i] = axes[static_cast<std::size_t>(turned->permutation[i])];
-    }
-    result_ = after.make(result, axes);
-    store_ = after.access(true, 0, store);
+    stored_ = after.store_result();
     return after;
   }
 
@@ -443,7 +435,7 @@ class TensorProduct {
     code.close();
     open_unit();
     code.add(tensor_total);
-    const Access& store = accesses[store_];
+    const Access& store = accesses[stored_.access];
     const std::string to = fmt::format("{} + ({})", pointer(true, 0), offset_of(store));
     if (moves(store)) code.line("Pack<{}, 4> results;", type_text(store.element));
     code.unrolled("e", 4);
@@ -455,7 +447,7 @@ class TensorProduct {
       return fmt::format("{}[{} + e * {}]", pointer(access.is_written, access.operand), offset_of(access),
                          access.strides[column_]);
     });
-    const std::string value = fmt::format("put<{}>({})", type_text(store.element), after.text(result_));
+    const std::string value = fmt::format("put<{}>({})", type_text(store.element), after.text(stored_.result));
     if (moves(store))
       code.line("results.v[e] = {};", value);
     else
@@ -483,7 +475,7 @@ class TensorProduct {
   cost::Strides left_rows_;            ///< of a matmul, along the row axes
   cost::Strides left_batch_, right_batch_;
   Computation* after_ = nullptr;
-  std::size_t result_ = 0, store_ = 0;
+  Computation::Stored stored_;
 };
 
 }  // namespace

@@ -122,9 +122,9 @@ __device__ inline word turned_place(int k, int chunk) {
 
 /// How float32 is rounded for tensor cores, or taken apart.
 inline constexpr std::string_view tensor_rounding = R"(
-/// To the nearest number with ten bits behind the point; the hardware leaves the others out. Close to the middle between
-/// two it may be the wrong one of both; no-numbers and infinities stay what they are, which adding to the bits would not
-/// do.
+/// To the nearest number with ten bits behind the point; the hardware leaves the others out. Close to the middle
+/// between two it may be the wrong one of both; no-numbers and infinities stay what they are, which adding to the bits
+/// would not do.
 __device__ inline word rounded(word x) { return bits(from_bits(x) * 1.000336914f); }
 /// What the hardware takes of a number, and what it leaves out. Together they have 22 of its 24 bits.
 __device__ inline word upper(word x) { return x & 0xffffe000u; }

@@ -25,29 +25,15 @@ RandomCall random_attention(Random& random) {
     masks.push_back(builder.read(random_broadcast(random, scores), random.chance(0.4)));
   cost::Call& call = builder.made.call;
   // Rows are often parts of longer ones: queries, keys and values of one product.
-  const auto pitched = [&](const Extents& extents, bool is_turned) {
-    Extents turned = extents;
-    if (is_turned) std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
-    if (random.chance(0.4)) turned.back() += random.pick(std::vector<std::int64_t>{8, 64, 8, 64, 3});
-    cost::Strides strides = cost::packed(turned, cost::Layout::channels_first);
-    if (is_turned) std::swap(strides[turned.size() - 1], strides[turned.size() - 2]);
-    return strides;
-  };
-  call.read[query].strides = pitched(q, random.chance(0.05));
-  call.read[key].strides = pitched(k, random.chance(0.95));
-  call.read[value].strides = pitched(v, random.chance(0.05));
+  call.read[query].strides = random_pitch(random, q, random.chance(0.05));
+  call.read[key].strides = random_pitch(random, k, random.chance(0.95));
+  call.read[value].strides = random_pitch(random, v, random.chance(0.05));
   std::uint32_t score = builder.step(op::MatMul{}, {query, key});
   for (std::size_t i = random.below(4); i > 0; --i) score = builder.apply(score, masks);
   const std::uint32_t shares = builder.step(op::Softmax{static_cast<std::int64_t>(scores.size()) - 1}, {score});
   call.main = call.steps.size();
-  std::uint32_t result = builder.step(op::MatMul{}, {shares, value});
-  if (y.size() > 2 && random.chance(0.5)) {
-    op::Transpose turn;
-    for (std::size_t i = 0; i < y.size(); ++i) turn.permutation.push_back(static_cast<std::int64_t>(i));
-    random.shuffle(turn.permutation);
-    result = builder.step(turn, {result});
-  }
-  builder.write(result);
+  const std::uint32_t result = builder.step(op::MatMul{}, {shares, value});
+  builder.write(y.size() > 2 && random.chance(0.5) ? builder.turned(result) : result);
   call.kind = cost::Kernel::Kind::attention;
   if (call.read[query].element == ElementType::float32 && random.chance(0.5)) call.precision = cost::Precision::tf32;
   return builder.made;

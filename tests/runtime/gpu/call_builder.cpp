@@ -101,4 +101,20 @@ std::uint32_t CallBuilder::apply(std::uint32_t value, const std::vector<std::uin
   }
 }
 
+cost::Strides random_pitch(Random& random, const Extents& extents, bool is_turned) {
+  Extents rows = extents;
+  if (is_turned) std::swap(rows[rows.size() - 1], rows[rows.size() - 2]);
+  if (random.chance(0.3)) rows.back() += random.pick(std::vector<std::int64_t>{8, 64, 8, 64, 3});
+  cost::Strides strides = cost::packed(rows, cost::Layout::channels_first);
+  if (is_turned) std::swap(strides[rows.size() - 1], strides[rows.size() - 2]);
+  return strides;
+}
+
+std::uint32_t CallBuilder::turned(std::uint32_t value) {
+  op::Transpose turn;
+  for (std::size_t i = 0; i < values.at(value).size(); ++i) turn.permutation.push_back(static_cast<std::int64_t>(i));
+  random_.shuffle(turn.permutation);
+  return step(turn, {value});
+}
+
 }  // namespace taso::test

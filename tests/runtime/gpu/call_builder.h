@@ -17,6 +17,9 @@ Extents random_extents(Random& random, std::size_t least_rank, std::int64_t most
 /// Extents that broadcast to the given ones.
 Extents random_broadcast(Random& random, Extents extents);
 
+/// Strides of matrices whose rows are sometimes parts of longer ones, with columns side by side if `is_turned`.
+cost::Strides random_pitch(Random& random, const Extents& extents, bool is_turned);
+
 /// Builds the steps of a call.
 class CallBuilder {
  public:
@@ -43,6 +46,8 @@ class CallBuilder {
     made.call.results.push_back(value);
   }
 
+  /// The value with its axes in a random order.
+  std::uint32_t turned(std::uint32_t value);
   /// Applies one element-wise operator to a value, with an operand that broadcasts to it, if there is one.
   std::uint32_t apply(std::uint32_t value, const std::vector<std::uint32_t>& others);
 

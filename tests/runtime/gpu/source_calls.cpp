@@ -458,26 +458,12 @@ RandomCall random_tensor_matmul(Random& random) {
       later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
     cost::Call& call = builder.made.call;
     // A row is sometimes a part of a longer one; the right factor is sometimes transposed.
-    const auto pitched = [&](const Extents& extents, bool is_turned) {
-      Extents turned = extents;
-      if (is_turned) std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
-      if (random.chance(0.3)) turned.back() += random.pick(std::vector<std::int64_t>{8, 64, 3});
-      cost::Strides strides = cost::packed(turned, cost::Layout::channels_first);
-      if (is_turned) std::swap(strides[turned.size() - 1], strides[turned.size() - 2]);
-      return strides;
-    };
-    call.read[0].strides = pitched(a, false);
-    call.read[1].strides = pitched(b, random.chance(0.4));
+    call.read[0].strides = random_pitch(random, a, false);
+    call.read[1].strides = random_pitch(random, b, random.chance(0.4));
     call.read[1].is_weight = random.chance(0.6);
     std::uint32_t value = builder.step(op::MatMul{}, operands);
     for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, later);
-    if (y.size() > 2 && random.chance(0.3)) {
-      op::Transpose turn;
-      for (std::size_t i = 0; i < y.size(); ++i) turn.permutation.push_back(static_cast<std::int64_t>(i));
-      random.shuffle(turn.permutation);
-      value = builder.step(turn, {value});
-    }
-    builder.write(value);
+    builder.write(y.size() > 2 && random.chance(0.3) ? builder.turned(value) : value);
     call.kind = cost::Kernel::Kind::matmul;
     return builder.made;
   }
