@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -67,3 +68,20 @@ def test_the_action_is_what_our_workflow_uses(source_folder):
     assert given and set(given) <= set(inputs)
     for script in re.findall(r"\$GITHUB_ACTION_PATH/(\S+?)\"", action):
         assert os.access(source_folder / script, os.X_OK), script
+
+
+@pytest.mark.full
+def test_the_debian_package_has_what_users_need(tmp_path):
+    build = os.environ["TASO_BUILD_FOLDER"]
+    if not shutil.which("dpkg-shlibdeps"):
+        pytest.skip("dpkg-shlibdeps is not installed")
+    done = run_in(build, "cpack", "-G", "DEB", "-D", f"CPACK_OUTPUT_FILE_PREFIX={tmp_path}", "-B", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    package, = tmp_path.glob("taso_*.deb")
+    contents = run_in(tmp_path, "dpkg-deb", "--contents", package).stdout
+    for path in ("bin/taso-opt", "include/taso/taso.h", "share/man/man1/taso-opt.1", "share/taso/rules/proved.json",
+                 "share/taso/prices/nvidia-h200.prices", "share/doc/taso/copyright", "libtaso.so.1"):
+        assert re.search(rf"/{path}( ->.*)?$", contents, re.MULTILINE), path
+    assert ".a\n" not in contents, "static libraries are for developers"
+    needed = run_in(tmp_path, "dpkg-deb", "--field", package, "Depends").stdout
+    assert "libonnx" in needed and "libc6" in needed and "cuda" not in needed
