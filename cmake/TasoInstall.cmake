@@ -7,7 +7,11 @@ get_property(folders GLOBAL PROPERTY TASO_FOLDERS)
 get_property(programs GLOBAL PROPERTY TASO_PROGRAMS)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/taso)
 
-install(TARGETS ${libraries} EXPORT tasoTargets COMPONENT development)
+set(library_component development)
+if(BUILD_SHARED_LIBS)  # the programs need them
+  set(library_component taso)
+endif()
+install(TARGETS ${libraries} EXPORT tasoTargets COMPONENT ${library_component})
 install(TARGETS taso_runtime EXPORT tasoRuntimeTargets COMPONENT taso)
 install(DIRECTORY runtime/api/taso DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT taso
         FILES_MATCHING PATTERN "*.h")
