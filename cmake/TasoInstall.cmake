@@ -31,7 +31,7 @@ if(taso_cuda_built)
 endif()
 
 # Data. The build folder has links at the same places, so that programs find data in the same way in both.
-set(data_folders rules examples cost/prices)
+set(data_folders rules examples cost/prices cli/schemas)
 foreach(source IN LISTS data_folders)
   if(NOT IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${source})
     continue()
