@@ -102,8 +102,10 @@ def test_manuals_and_completions_have_every_option(prefix):
                 text = re.sub(r" -l (?=[a-z])", " --", re.sub(r" -s (?=[a-z])", " -", text))
             there = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", text))
             assert options <= there, f"{place}: {sorted(options - there)} are missing"
-    for place in (prefix / "share/bash-completion/completions").iterdir():
-        run("bash", "-n", place)
+    for shell, place in (("bash", "bash-completion/completions"), ("zsh", "zsh/vendor-completions"),
+                         ("fish", "fish/vendor_completions.d")):
+        for file in (prefix / "share" / place).iterdir() if shutil.which(shell) else ():
+            run(shell, "-n", file)
 
 
 def test_bash_completes_options(prefix):
