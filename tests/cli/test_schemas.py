@@ -1,6 +1,7 @@
 """Reports and certificates have the form that their schemas describe, and the schemas are documented."""
 
 import json
+import os
 import re
 import subprocess
 
@@ -32,6 +33,18 @@ def test_a_run_fits_the_schemas(name, schemas, source_folder, taso_opt, tmp_path
     if output:
         certificate = json.loads((tmp_path / "out.onnx.cert").read_text())
         assert not list(differences(certificate, schemas["certificate"]))
+
+
+@pytest.mark.parametrize("arguments, code", [(["examples/merging.rules"], 5), (["rules/networks.rules"], 0),
+                                             (["examples/corrected.rules", "--no-cache"], 0)])
+def test_verdicts_fit_the_schema(arguments, code, schemas, source_folder, taso_verify, tmp_path):
+    done = subprocess.run([taso_verify, *arguments, "-q", "--report", tmp_path / "report.json"], cwd=source_folder,
+                          capture_output=True, text=True, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+    assert done.returncode == code, done.stderr
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert not list(differences(report, schemas["verify-report"]))
+    for one in report["rules"]:  # the schema describes every field that there is
+        assert set(one) <= set(schemas["verify-report"]["$defs"]["rule"]["properties"])
 
 
 def test_differences_are_found(schemas):
