@@ -21,6 +21,8 @@ set(CPACK_DEBIAN_PACKAGE_MAINTAINER "The taso project" CACHE STRING "Who is name
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/cmake/packaging/triggers)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/packaging/compress.cmake)
 # NVIDIA's libraries are loaded if they are there. They have other names in each version, and none of them is needed.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-onnx")
 set(CPACK_OUTPUT_FILE_PREFIX ${PROJECT_BINARY_DIR}/packages)

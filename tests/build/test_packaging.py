@@ -79,7 +79,7 @@ def test_the_debian_package_has_what_users_need(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     package, = tmp_path.glob("taso_*.deb")
     contents = run_in(tmp_path, "dpkg-deb", "--contents", package).stdout
-    for path in ("bin/taso-opt", "include/taso/taso.h", "share/man/man1/taso-opt.1", "share/taso/rules/proved.json",
+    for path in ("bin/taso-opt", "include/taso/taso.h", "share/man/man1/taso-opt.1.gz", "share/taso/rules/proved.json",
                  "share/taso/prices/nvidia-h200.prices", "share/doc/taso/copyright", "libtaso.so.1"):
         assert re.search(rf"/{path}( ->.*)?$", contents, re.MULTILINE), path
     assert ".a\n" not in contents, "static libraries are for developers"
