@@ -34,4 +34,4 @@ target_link_options(taso_onnxruntime PRIVATE
   -Wl,-z,defs
   -Wl,-z,nodelete)  # threads of libtaso outlive the registration
 taso_compile_options(taso_onnxruntime)
-install(TARGETS taso_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS taso_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT taso)

@@ -80,3 +80,8 @@ foreach(source IN LISTS data_folders)
   install(DIRECTORY ${source}/ DESTINATION taso/share/taso/${name} COMPONENT python
           FILES_MATCHING REGEX "\\.(rules|sets|experience|prices|onnx|json)$" PATTERN "networks" EXCLUDE)
 endforeach()
+install(FILES LICENSE DESTINATION taso/share/doc COMPONENT python)
+foreach(licence IN LISTS third_party_licences)
+  install(FILES /usr/share/doc/${licence}/copyright DESTINATION taso/share/doc/third-party RENAME ${licence}
+          COMPONENT python)
+endforeach()

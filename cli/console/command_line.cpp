@@ -1,12 +1,14 @@
 #include "cli/console/command_line.h"
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "cli/console/exit_code.h"
+#include "cli/manual/manual.h"
 #include "ops/text/spelling.h"
 
 namespace taso::cli {
@@ -59,6 +61,8 @@ std::string trouble_with(const std::string& argument, const CLI::App& app) {
 
 std::optional<std::string> take_apart(CLI::App& app, int argc, const char* const* argv) {
   app.formatter(std::make_shared<HelpFormatter>());
+  if (argc == 3 && std::string_view(argv[1]) == "--generate")
+    if (auto text = generated_text(app, argv[2])) return text;
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -61,6 +61,65 @@ def test_another_project_builds_against_it(prefix, cache, source_folder, tmp_pat
     assert "no CUDA (the CUDA module cannot be loaded" in run(tmp_path / "out/consumer")
 
 
+def configure_consumer(prefix, cache, source_folder, folder, *options):
+    return subprocess.run([cache["CMAKE_COMMAND"], "-S", source_folder / "tests/build/consumer", "-B", folder,
+                           "-G", cache["CMAKE_GENERATOR"], f"-DCMAKE_PREFIX_PATH={prefix}",
+                           f"-DCMAKE_CXX_COMPILER={cache['CMAKE_CXX_COMPILER']}", *options],
+                          capture_output=True, text=True)
+
+
+def test_components_need_only_their_own_packages(prefix, cache, source_folder, tmp_path):
+    done = configure_consumer(prefix, cache, source_folder, tmp_path / "out", "-DCONSUMED=ops;gpu",
+                              "-DUNNEEDED=Z3;ONNX;Protobuf;CLI11;nlohmann_json")
+    assert done.returncode == 0, done.stderr
+    run(cache["CMAKE_COMMAND"], "--build", tmp_path / "out")
+    done = configure_consumer(prefix, cache, source_folder, tmp_path / "no", "-DCONSUMED=ops;opsss")
+    assert done.returncode != 0 and "opsss" in done.stderr
+
+
+def test_an_installation_for_users_has_the_runtime_alone(cache, source_folder, tmp_path):
+    run(cache["CMAKE_COMMAND"], "--install", cache["folder"], "--prefix", tmp_path / "users", "--component", "taso")
+    assert not list((tmp_path / "users").rglob("*.a")), "static libraries are for developers"
+    assert (tmp_path / "users/include/taso/session.h").is_file()
+    assert not (tmp_path / "users/include/taso/ops").exists()
+    done = configure_consumer(tmp_path / "users", cache, source_folder, tmp_path / "out", "-DCONSUMED=ops")
+    assert done.returncode != 0 and "only the component `runtime`" in done.stderr
+
+
+def test_manuals_and_completions_have_every_option(prefix):
+    places = ("man/man1/{}.1", "bash-completion/completions/{}", "zsh/vendor-completions/_{}",
+              "fish/vendor_completions.d/{}.fish")
+    for program in sorted((prefix / "bin").glob("taso-*")):
+        shown = run(program, "--help").split("Examples:")[0]
+        # Names at the beginning of lines are options; descriptions mention others.
+        lines = re.findall(r"^  (-[^ ]*)", shown, re.MULTILINE)
+        options = {name for line in lines for name in line.split(",")}
+        assert {"--help", "--version", "-v"} <= options
+        for place in places:
+            text = (prefix / "share" / place.format(program.name)).read_text()
+            text = re.sub(r"\\f[BIR]", "", text).replace("\\-", "-")
+            if place.startswith("fish"):
+                text = re.sub(r" -l (?=[a-z])", " --", re.sub(r" -s (?=[a-z])", " -", text))
+            there = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", text))
+            assert options <= there, f"{place}: {sorted(options - there)} are missing"
+    for shell, place in (("bash", "bash-completion/completions"), ("zsh", "zsh/vendor-completions"),
+                         ("fish", "fish/vendor_completions.d")):
+        for file in (prefix / "share" / place).iterdir() if shutil.which(shell) else ():
+            run(shell, "-n", file)
+
+
+def test_bash_completes_options(prefix):
+    script = (f"source '{prefix}/share/bash-completion/completions/taso-opt'; COMP_WORDS=(taso-opt --time); "
+              "COMP_CWORD=1; _taso_opt; echo \"${COMPREPLY[@]}\"")
+    assert run("bash", "-c", script).split() == ["--time-budget"]
+
+
+def test_licences_are_installed(prefix):
+    assert (prefix / "share/doc/taso/LICENSE").is_file()
+    if pathlib.Path("/usr/share/doc/libcli11-dev/copyright").is_file():
+        assert (prefix / "share/doc/taso/third-party/libcli11-dev").is_file()
+
+
 def test_programs_that_run_models_build_against_it(prefix, cache, source_folder, tmp_path):
     shutil.copytree(source_folder / "examples/library", tmp_path / "library")
     run(cache["CMAKE_COMMAND"], "-S", tmp_path / "library", "-B", tmp_path / "out", "-G", cache["CMAKE_GENERATOR"],

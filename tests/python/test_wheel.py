@@ -82,6 +82,8 @@ def test_the_wheel_is_for_other_machines(wheel):
     for needed in ("taso/_taso.abi3.so", "taso/lib/libtaso.so.1", "taso/bin/taso-opt", "taso/py.typed",
                    "taso/share/taso/rules/taso.rules", "taso/_taso.pyi", "taso.libs/libprotobuf-"):
         assert needed in names, names
+    if pathlib.Path("/usr/share/doc/libprotobuf-dev/copyright").is_file():
+        assert "taso/share/doc/third-party/libprotobuf-dev" in names, "the licences of the libraries inside"
     assert "libcudnn" not in names and "libcublas" not in names and ".a " not in names
 
 

@@ -1,0 +1,28 @@
+# Manual pages and completions of shells, which the programs write themselves from their options (cli/manual). They are
+# made after the programs, below share/, as an installation has them.
+
+get_property(programs GLOBAL PROPERTY TASO_PROGRAMS)
+if(NOT programs OR CMAKE_CROSSCOMPILING OR TASO_SANITIZE OR TASO_COVERAGE OR TASO_FUZZ)
+  return()
+endif()
+set(manual ${PROJECT_BINARY_DIR}/share)
+set(manual_files)
+foreach(program IN LISTS programs)
+  set(files ${manual}/man/man1/${program}.1 ${manual}/bash-completion/completions/${program}
+            ${manual}/zsh/vendor-completions/_${program} ${manual}/fish/vendor_completions.d/${program}.fish)
+  set(commands)
+  set(kinds man bash zsh fish)
+  foreach(kind file IN ZIP_LISTS kinds files)
+    list(APPEND commands COMMAND ${program} --generate ${kind} > ${file})
+  endforeach()
+  add_custom_command(OUTPUT ${files} ${commands} DEPENDS ${program} VERBATIM)
+  list(APPEND manual_files ${files})
+endforeach()
+foreach(folder IN ITEMS man/man1 bash-completion/completions zsh/vendor-completions fish/vendor_completions.d)
+  file(MAKE_DIRECTORY ${manual}/${folder})
+endforeach()
+add_custom_target(taso_manual ALL DEPENDS ${manual_files})
+install(DIRECTORY ${manual}/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT taso)
+foreach(shell IN ITEMS bash-completion zsh fish)
+  install(DIRECTORY ${manual}/${shell} DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT taso)
+endforeach()

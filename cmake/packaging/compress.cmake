@@ -1,0 +1,12 @@
+# Run by CPack before it packs: Debian wants manual pages and the list of changes compressed, without time stamps.
+file(GLOB_RECURSE pages ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*.1)
+list(FILTER pages INCLUDE REGEX "/share/man/man1/")
+file(GLOB_RECURSE changes ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/CHANGELOG.md)
+foreach(file IN LISTS changes)
+  cmake_path(REPLACE_FILENAME file changelog OUTPUT_VARIABLE renamed)
+  file(RENAME ${file} ${renamed})
+  list(APPEND pages ${renamed})
+endforeach()
+foreach(file IN LISTS pages)
+  execute_process(COMMAND gzip -9nf ${file} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
