@@ -16,30 +16,11 @@
 #include "onnx/model/proto.h"
 #include "ops/core/error.h"
 #include "ops/support/threads.h"
-#include "ops/text/spelling.h"
 #include "rules/language/mathematics.h"
 #include "verifier/explanation/explain.h"
 
 namespace taso::cli {
 namespace {
-
-/// The rule with that name or, counted from 1, that number.
-const GivenRule& chosen(const std::vector<GivenRule>& rules, const std::string& wanted) {
-  const auto found =
-      std::find_if(rules.begin(), rules.end(), [&](const GivenRule& given) { return given.rule.name == wanted; });
-  if (found != rules.end()) return *found;
-  const bool is_number = !wanted.empty() && wanted.size() < 10 &&
-                         std::all_of(wanted.begin(), wanted.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (is_number) {
-    const std::size_t number = std::stoul(wanted);
-    if (number >= 1 && number <= rules.size()) return rules[number - 1];
-    throw UsageError(fmt::format("--explain: there is no rule {}; there are {}", number, rules.size()));
-  }
-  std::vector<std::string> names;
-  for (const GivenRule& given : rules) names.push_back(given.rule.name);
-  throw UsageError(
-      fmt::format("--explain: no rule is called '{}'{}", on_one_line(wanted), did_you_mean(wanted, names)));
-}
 
 std::string_view word_of(verifier::RuleVerdict::Kind kind) {
   return kind == verifier::RuleVerdict::Kind::proved ? "PASSED" : "FAILED";
@@ -51,7 +32,7 @@ ExitCode explain_rule(const VerifySettings& settings, Console& console) {
   std::vector<GivenFile> files;
   for (const auto& file : settings.files) files.push_back(read_rules(file));
   const std::vector<GivenRule> rules = rules_of(files);
-  const GivenRule& given = chosen(rules, *settings.explained);
+  const GivenRule& given = rule_named(rules, *settings.explained, "--explain");
   console.begin_log();
   if (!given.unstated.empty()) {
     print(fmt::format("{}: cannot be stated: {}\n", on_one_line(given.rule.name), on_one_line(given.unstated)));
