@@ -10,8 +10,9 @@ class App;
 
 namespace taso::cli {
 
-/// Parses the command line with the options of the app. Returns the help text if help was asked for, else nothing.
-/// Throws UsageError, also for an option with an empty value.
+/// Parses the command line with the options of the app, and with --config and --dump-config. Returns the text to print
+/// if help or the configuration was asked for, else nothing. Throws UsageError, also for an option with an empty value;
+/// InputError for a configuration file that cannot be read or names an unknown option.
 std::optional<std::string> take_apart(CLI::App& app, int argc, const char* const* argv);
 
 }  // namespace taso::cli
