@@ -88,13 +88,13 @@ Side::Ends ends_of(const rules::Pattern& from, std::size_t place, std::size_t op
 }
 
 /// Equal parts are one box, and so are the results of one operator.
-std::size_t add(Side& side, const rules::Pattern& pattern) {
+std::size_t add_box(Side& side, const rules::Pattern& pattern) {
   rules::Pattern whole = pattern;
   whole.output = 0;
   for (std::size_t i = 0; i < side.boxes.size(); ++i)
     if (side.boxes[i].kind != "result" && side.boxes[i].pattern == whole) return i;
   std::vector<std::size_t> operands;
-  for (const rules::PatternPtr& operand : pattern.operands) operands.push_back(add(side, *operand));
+  for (const rules::PatternPtr& operand : pattern.operands) operands.push_back(add_box(side, *operand));
   Side::Box box{pattern.is_input() ? "input" : "box", pattern.is_input() ? pattern.input : pattern.op, {}, whole};
   for (const auto& [name, term] : pattern.attributes)
     box.notes.push_back(fmt::format("{} = {}", name, rules::text_of(*term)));
@@ -109,9 +109,9 @@ std::size_t add(Side& side, const rules::Pattern& pattern) {
 
 Side side_of(const std::vector<rules::PatternPtr>& patterns) {
   Side side;
-  for (const rules::PatternPtr& pattern : patterns) add(side, *pattern);
+  for (const rules::PatternPtr& pattern : patterns) add_box(side, *pattern);
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    const std::size_t from = add(side, *patterns[i]);
+    const std::size_t from = add_box(side, *patterns[i]);
     side.boxes.push_back({"result", patterns.size() == 1 ? "result" : fmt::format("result {}", i + 1), {}, {}});
     side.edges.emplace_back(from, side.boxes.size() - 1);
     side.ends.push_back(ends_of(*patterns[i], 0, 1));

@@ -19,7 +19,7 @@ const FieldDescriptor* metadata_field() {
   return proto::NodeProto::descriptor()->FindFieldByNumber(metadata_of_a_node);
 }
 
-bool is_ours(const std::string& bytes) {
+bool is_note(const std::string& bytes) {
   proto::StringStringEntryProto entry;
   return entry.ParseFromString(bytes) && entry.key().starts_with(prefix);
 }
@@ -29,7 +29,7 @@ void remove_metadata_of(proto::NodeProto& node) {
   if (const FieldDescriptor* field = metadata_field()) {
     // Removal keeps the order of the others.
     for (int i = 0; i < reflection.FieldSize(node, field);) {
-      if (!is_ours(reflection.GetRepeatedMessage(node, field, i).SerializeAsString())) {
+      if (!is_note(reflection.GetRepeatedMessage(node, field, i).SerializeAsString())) {
         ++i;
         continue;
       }
@@ -42,7 +42,7 @@ void remove_metadata_of(proto::NodeProto& node) {
   for (int i = unknown.field_count(); i-- > 0;) {
     const auto& field = unknown.field(i);
     if (field.number() == metadata_of_a_node && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED &&
-        is_ours(field.length_delimited()))
+        is_note(field.length_delimited()))
       unknown.DeleteSubrange(i, 1);
   }
 }

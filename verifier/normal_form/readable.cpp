@@ -170,8 +170,8 @@ class Writer {
   std::size_t depth_ = 0;
 };
 
-ReadableElement read(const rules::Instance& instance, std::size_t result) {
-  ReadableElement read;
+ReadableElement written_out(const rules::Instance& instance, std::size_t result) {
+  ReadableElement both;
   Writer writer(instance.inputs);
   Index index;
   const Shape& shape = instance.shape(instance.source[result]);
@@ -179,18 +179,18 @@ ReadableElement read(const rules::Instance& instance, std::size_t result) {
     const Polynomial extent = facts().polynomial(shape[axis]);
     if (extent == Polynomial(1)) {
       index.emplace_back(0);
-      read.index.emplace_back("0");
+      both.index.emplace_back("0");
       continue;
     }
     const std::string name = fmt::format("i{}", axis);
     index.push_back(Polynomial::variable(facts().fresh(extent, name)));
-    read.index.push_back(fmt::format("{} < {}", name, writer.polynomial(extent)));
+    both.index.push_back(fmt::format("{} < {}", name, writer.polynomial(extent)));
   }
   for (const normal::Term& term : element(instance, instance.source[result], index).terms)
-    read.source.push_back(writer.term(term));
+    both.source.push_back(writer.term(term));
   for (const normal::Term& term : element(instance, instance.target[result], index).terms)
-    read.target.push_back(writer.term(term));
-  return read;
+    both.target.push_back(writer.term(term));
+  return both;
 }
 
 }  // namespace
@@ -200,7 +200,7 @@ std::vector<ReadableElement> readable_normal_forms(const rules::Instance& instan
   for (std::size_t i = 0; i < instance.source.size(); ++i) {
     try {
       Workspace workspace(instance.unknowns, instance.hypotheses, 1'000'000, 1'000'000, {});
-      all.push_back(read(instance, i));
+      all.push_back(written_out(instance, i));
     } catch (const ProofLimit& limit) {
       all.push_back({{}, {}, {}, limit.what()});
     } catch (const ShapeError& error) {
