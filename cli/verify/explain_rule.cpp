@@ -39,10 +39,13 @@ ExitCode explain_rule(const VerifySettings& settings, Console& console) {
     console.verdict(false, "FAILED");
     return ExitCode::unverified;
   }
-  const rules::Properties properties(read_properties(properties_path(settings.properties)).rules.rules());
   rules::Rule rule = given.rule;
-  // An axiom is explained in the direction in which it is written.
-  if (rule.kind == rules::Rule::Kind::axiom) rule.kind = rules::Rule::Kind::candidate;
+  std::vector<rules::Rule> known;
+  if (rule.kind == rules::Rule::Kind::axiom)  // not from itself: by the normal form, in the direction that is written
+    rule.kind = rules::Rule::Kind::candidate;
+  else
+    known = read_properties(properties_path(settings.properties)).rules.rules();
+  const rules::Properties properties(known);
   verifier::Explanation explanation;
   ProgressLine shown(console);
   std::stop_source end;

@@ -3,7 +3,6 @@
 import json
 import re
 
-import onnx
 import pytest
 
 from opt_models import run
@@ -83,6 +82,13 @@ def test_a_normal_form_is_written_as_sums(explain):
     assert len(re.findall(r"^    (?:source|target)       Σ\{k < 3, .*\} w\[i1, l, k\]·x\[i0, l, i2 \+ 2·k − 2\]$",
                           done.out, re.MULTILINE)) == 2
     assert "Here q..1 is " in done.out
+
+
+def test_an_axiom_is_not_proved_from_itself(taso_verify, tmp_path):
+    (tmp_path / "axioms.rules").write_text("taso rules 1\n\naxiom relu-again\n  relu(relu(x)) = relu(x)\n")
+    done = run(taso_verify, tmp_path / "axioms.rules", "--explain", "relu-again")
+    assert done.code == 0 and "(0 from properties" in done.out, done
+    assert "both sides   max(0; x[" in done.out or "source       max(" in done.out, done.out
 
 
 def test_a_condition_comes_with_both(explain):
