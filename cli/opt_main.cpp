@@ -8,7 +8,9 @@
 #include "cli/console/version.h"
 #include "cli/files/places.h"
 #include "cli/files/rule_set.h"
+#include "cli/opt/bisect.h"
 #include "cli/opt/optimise.h"
+#include "cli/opt/reduce.h"
 #include "cli/opt/settings.h"
 #include "onnx/cleanup/cleanup.h"
 
@@ -31,12 +33,17 @@ ExitCode run(int argc, char** argv, std::optional<Console>& console) {
     case OptCommand::Kind::list_rules:
       return print(print(read_rule_set(command.options.rule_files, command.options.disabled_rules,
                                        command.options.extra_rules, command.options.has_partial_rules)));
+    case OptCommand::Kind::bisect:
+    case OptCommand::Kind::reduce:
     case OptCommand::Kind::optimise: break;
   }
   watch_for_interrupt();
   check_places(command.options);
-  return run_with_console(command.options.console, console,
-                          [&](Console& open) { return optimise(command.options, open); });
+  return run_with_console(command.options.console, console, [&](Console& open) {
+    if (command.kind == OptCommand::Kind::bisect) return bisect(command.options, open);
+    if (command.kind == OptCommand::Kind::reduce) return reduce(command.options, open);
+    return optimise(command.options, open);
+  });
 }
 
 }  // namespace

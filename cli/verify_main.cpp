@@ -6,6 +6,7 @@
 #include "cli/console/program.h"
 #include "cli/console/version.h"
 #include "cli/verify/certified_model.h"
+#include "cli/verify/explain_rule.h"
 #include "cli/verify/regions.h"
 #include "cli/verify/settings.h"
 #include "cli/verify/verify_rules.h"
@@ -20,6 +21,7 @@ ExitCode run(int argc, char** argv, std::optional<Console>& console) {
     case VerifyCommand::Kind::version: return print(describe_versions("taso-verify"));
     case VerifyCommand::Kind::print: return print(print_rules(command.settings));
     case VerifyCommand::Kind::agreement:
+    case VerifyCommand::Kind::explain:
     case VerifyCommand::Kind::certificate:
     case VerifyCommand::Kind::verify: break;
   }
@@ -28,6 +30,7 @@ ExitCode run(int argc, char** argv, std::optional<Console>& console) {
   return run_with_console(command.settings.console, console, [&](Console& open) {
     if (command.kind == VerifyCommand::Kind::certificate) return check_certificate(command.settings, open);
     if (command.kind == VerifyCommand::Kind::agreement) return show_regions(command.settings, open);
+    if (command.kind == VerifyCommand::Kind::explain) return explain_rule(command.settings, open);
     return verify_rules(command.settings, open);
   });
 }

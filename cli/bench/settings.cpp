@@ -166,7 +166,8 @@ BenchCommand parse_bench_command(int argc, const char* const* argv) {
   app.footer(
       "Examples:\n"
       "  taso-bench model.onnx fast.onnx\n"
-      "  taso-bench model.onnx fast.onnx --device cuda --precision fp16 --json figures.json");
+      "  taso-bench model.onnx fast.onnx --device cuda --precision fp16\n"
+      "  taso-bench model.onnx --profile --json figures.json");
   declare(app, raw, command.settings);
   if (auto help = take_apart(app, argc, argv)) {
     command.kind = BenchCommand::Kind::help;

@@ -10,6 +10,7 @@
 
 #include "cli/console/exit_code.h"
 #include "ops/core/error.h"
+#include "ops/text/spelling.h"
 
 namespace taso::cli {
 namespace {
@@ -119,6 +120,22 @@ std::vector<GivenRule> all_of(const std::vector<GivenFile>& files, bool laws) {
 
 std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files) { return all_of(files, false); }
 std::vector<GivenRule> laws_of(const std::vector<GivenFile>& files) { return all_of(files, true); }
+
+const GivenRule& rule_named(const std::vector<GivenRule>& rules, const std::string& wanted, std::string_view flag) {
+  const auto found =
+      std::find_if(rules.begin(), rules.end(), [&](const GivenRule& given) { return given.rule.name == wanted; });
+  if (found != rules.end()) return *found;
+  const bool is_number = !wanted.empty() && wanted.size() < 10 &&
+                         std::all_of(wanted.begin(), wanted.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (is_number) {
+    const std::size_t number = std::stoul(wanted);
+    if (number >= 1 && number <= rules.size()) return rules[number - 1];
+    throw UsageError(fmt::format("{}: there is no rule {}; there are {}", flag, number, rules.size()));
+  }
+  std::vector<std::string> names;
+  for (const GivenRule& given : rules) names.push_back(given.rule.name);
+  throw UsageError(fmt::format("{}: no rule is called '{}'{}", flag, on_one_line(wanted), did_you_mean(wanted, names)));
+}
 
 std::string place_of(const GivenRule& rule, const std::vector<GivenFile>& files) {
   const std::string& name = files[rule.file].source.name();

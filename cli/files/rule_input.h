@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/text/source.h"
@@ -40,6 +41,8 @@ GivenFile read_properties(const std::filesystem::path& path);
 std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files);
 /// The same, with each law as it is stated.
 std::vector<GivenRule> laws_of(const std::vector<GivenFile>& files);
+/// The rule with that name or, counted from 1, that number. Throws UsageError, which begins with the flag.
+const GivenRule& rule_named(const std::vector<GivenRule>& rules, const std::string& wanted, std::string_view flag);
 /// "file:line", or the file alone
 std::string place_of(const GivenRule& rule, const std::vector<GivenFile>& files);
 

@@ -31,7 +31,8 @@ constexpr double limit_of_partial = 2;
 struct Raw {
   std::string output, operators, operator_sets, max_operators, properties, seed, jobs, memory_limit, time_limit;
   std::string report, rejected, checkpoint, stated, log_file, color;
-  std::string least_share, kinds;
+  std::string least_share, kinds, show;
+  std::vector<std::string> shown_files;
   bool all = false, partial = false, resume = false, list_operators = false, version = false;
   int verbose = 0, quiet = 0;
 };
@@ -44,7 +45,11 @@ void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
         ->group(group)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   };
-  one("-o,--output", raw.output, "The rule file to write", "FILE", "Options");
+  app.add_option("files", raw.shown_files, "With --show: the rule files (default: the shipped ones)")
+      ->type_name("FILE");
+  one("-o,--output", raw.output, "The rule file to write; with --show, the picture (default: standard output)", "FILE",
+      "Options");
+  one("--show", raw.show, "Draw a rule, by its name or number, as an SVG picture, and exit", "RULE", "Options");
   one("--jobs", raw.jobs, "Threads; 0: one for each processor (default 0)", "N", "Options");
   one("--memory-limit", raw.memory_limit, "Memory to use, such as 512M (default 4G)", "SIZE", "Options");
 
@@ -135,7 +140,25 @@ void resolve_partial(const Raw& raw, GenSettings& settings) {
   if (raw.time_limit.empty()) settings.proving.time_limit = limit_of_partial;
 }
 
+/// Only the output matters for a picture.
+void resolve_show(const Raw& raw, const CLI::App& app, GenSettings& settings) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    const bool fits = name == "files" || name == "-o,--output" || name == "--output" || name == "--show" ||
+                      name == "--verbose" || name == "--quiet" || name == "--color" || name == "--config";
+    if (option->count() > 0 && !fits) throw UsageError(fmt::format("--show cannot be combined with {}", name));
+  }
+  settings.output = raw.output.empty() ? "-" : raw.output;
+  settings.shown = raw.show;
+  settings.shown_files.assign(raw.shown_files.begin(), raw.shown_files.end());
+  std::vector<Place> read;
+  for (const auto& file : settings.shown_files) read.push_back({"the rule file", file});
+  check_apart(read, {{"the picture", settings.output}});
+}
+
 void resolve(const Raw& raw, GenSettings& settings) {
+  if (!raw.shown_files.empty())
+    throw UsageError(fmt::format("unexpected argument '{}'; rule files go with --show", raw.shown_files.front()));
   if (raw.output.empty()) throw UsageError("no output is given: -o names the rule file to write");
   if (raw.output == "-")
     throw UsageError("-o needs a file name, because decisions are kept beside it; '-' is not accepted here");
@@ -171,14 +194,14 @@ GenCommand parse_gen_command(int argc, const char* const* argv) {
   command.settings.proving.conditions = 4;
   command.settings.proving.effort = 1'000'000;
   Raw raw;
-  CLI::App app("Finds rewrite rules: enumerates small tensor programs, pairs equal ones, and proves them equal.",
-               "taso-gen");
+  CLI::App app("Finds rewrite rules: enumerates small tensor programs and proves some equal.", "taso-gen");
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.footer(
       "Examples:\n"
       "  taso-gen -o my.rules --operators taso --max-ops 3\n"
       "  taso-gen -o my.rules --resume --report report.json\n"
-      "  taso-gen -o partial.rules --partial");
+      "  taso-gen -o partial.rules --partial\n"
+      "  taso-gen --show shared-left-factor my.rules -o rule.svg");
   declare(app, raw, command.settings);
   if (auto help = take_apart(app, argc, argv)) {
     command.kind = GenCommand::Kind::help;
@@ -197,6 +220,11 @@ GenCommand parse_gen_command(int argc, const char* const* argv) {
   if (settings.names_operators) settings.operators = raw.operators;
   if (raw.version || raw.list_operators) {
     command.kind = raw.version ? GenCommand::Kind::version : GenCommand::Kind::list_operators;
+    return command;
+  }
+  if (!raw.show.empty()) {
+    command.kind = GenCommand::Kind::show;
+    resolve_show(raw, app, settings);
     return command;
   }
   resolve(raw, settings);

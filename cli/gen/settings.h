@@ -32,13 +32,15 @@ struct GenSettings {
   std::optional<std::filesystem::path> report, rejected;
   std::filesystem::path checkpoint;  ///< beside the output, unless another is named
   bool resume = false;
+  std::string shown;                               ///< for `show`: a rule's name or number
+  std::vector<std::filesystem::path> shown_files;  ///< where it is; empty: the shipped rules
   Console::Options console;
 };
 
 struct GenCommand {
-  enum class Kind { generate, list_operators, help, version };
+  enum class Kind { generate, show, list_operators, help, version };
   Kind kind = Kind::generate;
-  GenSettings settings;  ///< complete for `generate`; for `list_operators`, the sets
+  GenSettings settings;  ///< complete for `generate` and `show`; for `list_operators`, the sets
   std::string help;      ///< the text to print for `help`
 };
 

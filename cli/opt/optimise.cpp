@@ -11,6 +11,7 @@
 #include "cli/details/story.h"
 #include "cli/files/places.h"
 #include "cli/files/rule_set.h"
+#include "cli/opt/annotate.h"
 #include "cli/opt/certificate.h"
 #include "cli/opt/coverage.h"
 #include "cli/opt/phases.h"
@@ -202,7 +203,7 @@ ExitCode tell_coverage(const OptRun& run, Summary summary) {
   summary.prices = run.pricing.source();
   summary.seconds = run.phases.seconds();
   if (run.options.report) write_output(*run.options.report, report_of(summary));
-  run.console.say(Level::result, describe_coverage(summary));
+  run.console.say(Level::warning, describe_coverage(summary));  // what was asked for: -q does not silence it
   return interrupted() ? ExitCode::interrupted : ExitCode::done;
 }
 
@@ -259,6 +260,10 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
 
   phases.begin("save", options.dry_run ? "finishing" : fmt::format("writing {}", options.output.string()));
   describe_in(model, result.search, is_certified);
+  if (options.annotate && result.draft->details) {
+    const std::size_t count = annotate(model, *result.draft->details);
+    console.say(Level::detail, fmt::format("{} nodes say where they come from", count));
+  }
   try {
     model.validate();
   } catch (const InputError& error) {

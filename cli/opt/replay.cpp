@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "ops/core/error.h"
+#include "verifier/replay/replay.h"
 #include "verifier/replay/replay_certificate.h"
 #endif
 
@@ -27,7 +28,25 @@ std::string rejection_of(const rules::RewriteCertificate& certificate, const onn
   }
 }
 
+std::string graphs_after_steps(const rules::RewriteCertificate& certificate, const Graph& first,
+                               const std::vector<rules::Rule>& rules, std::vector<Graph>& graphs) {
+  verifier::Replay replay(first);
+  verifier::ReplayRules ready(rules);
+  graphs.assign(1, first);
+  for (std::size_t i = 0; i < certificate.steps.size(); ++i) {
+    if (const auto reason = replay.take(certificate.steps[i], ready))
+      return fmt::format("step {} (rule '{}'): {}", i + 1, certificate.steps[i].rule, *reason);
+    graphs.push_back(replay.graph());
+  }
+  return "";
+}
+
 #else
+
+std::string graphs_after_steps(const rules::RewriteCertificate&, const Graph&, const std::vector<rules::Rule>&,
+                               std::vector<Graph>&) {
+  return "this build has no prover";
+}
 
 bool can_replay() { return false; }
 

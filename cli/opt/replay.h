@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "onnx/model/model.h"
+#include "ops/graph/graph.h"
 #include "rules/language/rewrite_certificate.h"
 #include "rules/language/rule.h"
 
@@ -18,5 +19,10 @@ bool can_replay();
 /// because the files need not exist yet.
 std::string rejection_of(const rules::RewriteCertificate& certificate, const onnx::Model& before,
                          const onnx::Model& after, const std::vector<rules::Rule>& rules);
+
+/// The graphs after 0, 1, 2, … steps of the certificate, from the graph after the clean-ups, whose pool they share.
+/// Returns why a step cannot be taken; empty if all can.
+std::string graphs_after_steps(const rules::RewriteCertificate& certificate, const Graph& first,
+                               const std::vector<rules::Rule>& rules, std::vector<Graph>& graphs);
 
 }  // namespace taso::cli

@@ -10,9 +10,11 @@
 #include "cli/console/command_line.h"
 #include "cli/console/exit_code.h"
 #include "cli/console/option_values.h"
+#include "cli/console/streams.h"
 #include "onnx/check/compare.h"
 #include "onnx/cleanup/cleanup.h"
 #include "ops/support/threads.h"
+#include "ops/text/spelling.h"
 
 namespace taso::cli {
 namespace {
@@ -21,7 +23,8 @@ namespace {
 struct Raw {
   std::string model, second;
   std::string output, engine, budget, objective, device, prices, precision, lanes, alpha, min_gain, max_growth,
-      time_budget, check, rtol, atol, seed, jobs, fold_limit, report, html, log_file, color, float_mode;
+      time_budget, check, rtol, atol, seed, jobs, fold_limit, report, html, log_file, color, float_mode, bisect,
+      reduce_with;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, extra_rules, disabled_rules;
   bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
        list_rules = false, no_partial = false;
@@ -135,6 +138,26 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
                "Do not write OUTPUT.cert, by which taso-verify can check the result")
       ->group(changing);
 
+  app.add_flag(
+         "--annotate", options.annotate,
+         "Note in each new node which rule made it of which nodes (taso.rule, taso.from), as metadata or, below IR "
+         "version 10, documentation")
+      ->group(changing);
+
+  const std::string faults = "Finding faults";
+  one("--bisect", raw.bisect,
+      "Write nothing; replay the certificate of the output of an earlier run, and find the first rewrite after which "
+      "an "
+      "output differs by more than X of its largest magnitude",
+      "X", faults);
+  app.add_flag("--reduce", options.reduce,
+               "Write a part of the model, as small as possible, on which taso-opt with the other options still fails "
+               "(exit 1 or 4, or a crash)")
+      ->group(faults);
+  one("--reduce-with", raw.reduce_with,
+      "The same for a shell command that fails; {} in it is the model, else the model is its last argument", "COMMAND",
+      faults);
+
   const std::string saying = "Output";
   one("--report", raw.report, "Write a report, as JSON; - is the standard output", "FILE", saying);
   one("--html", raw.html, "Write a page about the run, which any browser shows: both graphs, times, rules", "FILE",
@@ -154,11 +177,12 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
 }
 
 std::set<std::string, std::less<>> known_passes(const std::vector<std::string>& names) {
-  std::vector<std::string_view> known;
-  for (const onnx::CleanupPass& pass : onnx::cleanup_passes()) known.push_back(pass.name);
+  std::vector<std::string> known;
+  for (const onnx::CleanupPass& pass : onnx::cleanup_passes()) known.emplace_back(pass.name);
   for (const auto& name : names)
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw UsageError(fmt::format("unknown clean-up '{}'; known clean-ups: {}", name, fmt::join(known, ", ")));
+      throw UsageError(fmt::format("unknown clean-up '{}'{}; known clean-ups: {}", on_one_line(name),
+                                   did_you_mean(name, known), fmt::join(known, ", ")));
   return {names.begin(), names.end()};
 }
 
@@ -257,6 +281,37 @@ void resolve(const Raw& raw, OptSettings& options) {
   if (raw.embed) options.weights = onnx::SaveOptions::Weights::embedded;
 }
 
+/// The requests beside optimising: they read or write the output in their own way.
+OptCommand::Kind resolve_faults(const Raw& raw, const CLI::App& app, OptSettings& options) {
+  if (!raw.reduce_with.empty()) {
+    options.reduce = true;
+    options.reduce_command = raw.reduce_with;
+  }
+  if (raw.bisect.empty() && !options.reduce) return OptCommand::Kind::optimise;
+  if (!raw.bisect.empty() && options.reduce) throw UsageError("--bisect and --reduce cannot be combined");
+  const char* const flag = options.reduce ? "--reduce" : "--bisect";
+  if (options.dry_run || options.engine || options.report || options.html || options.annotate || options.coverage_only)
+    throw UsageError(fmt::format(
+        "{} cannot be combined with --dry-run, --engine, --report, --html, --annotate or --coverage", flag));
+  if (!options.reduce) {
+    options.bisect = number_from_zero("--bisect", raw.bisect);
+    if (is_standard_stream(options.output) || is_standard_stream(options.input))
+      throw UsageError("--bisect needs named files: the model, and the output of an earlier run");
+    options.dry_run = true;  // nothing is written
+    return OptCommand::Kind::bisect;
+  }
+  static const std::set<std::string, std::less<>> own{"output",  "reduce",   "reduce-with", "force",  "quiet",
+                                                      "verbose", "log-file", "color",       "config", "no-certificate"};
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_lnames().empty() || own.contains(option->get_lnames().front())) continue;
+    const std::string name = "--" + option->get_lnames().front();
+    for (const std::string& value : option->results())
+      options.passed_on.push_back(option->get_items_expected_max() == 0 ? name : name + "=" + value);
+  }
+  options.certificate = false;
+  return OptCommand::Kind::reduce;
+}
+
 }  // namespace
 
 OptCommand parse_opt_command(int argc, const char* const* argv) {
@@ -267,7 +322,9 @@ OptCommand parse_opt_command(int argc, const char* const* argv) {
   app.footer(
       "Examples:\n"
       "  taso-opt model.onnx -o fast.onnx\n"
-      "  taso-opt model.onnx -o fast.onnx --test-input-shape input:1,3,224,224 --report report.json");
+      "  taso-opt model.onnx -o fast.onnx --html report.html\n"
+      "  taso-opt model.onnx -o fast.onnx --test-input-shape input:1,3,224,224\n"
+      "  taso-opt model.onnx fast.onnx --bisect 1e-4");
   declare(app, raw, command.options);
   if (auto help = take_apart(app, argc, argv)) {
     command.kind = OptCommand::Kind::help;
@@ -287,6 +344,7 @@ OptCommand parse_opt_command(int argc, const char* const* argv) {
     return command;
   }
   resolve(raw, command.options);
+  command.kind = resolve_faults(raw, app, command.options);
   return command;
 }
 

@@ -51,8 +51,13 @@ struct OptSettings {
   bool all_rules = false;  ///< also those that never paid off for this kind of network
   bool explain = false;    ///< print which rules were chosen, and why
 
-  bool confirm = false;     ///< run both models on the GPU, and keep the rewrites only if they are faster there
-  bool certificate = true;  ///< write one beside the output
+  bool confirm = false;          ///< run both models on the GPU, and keep the rewrites only if they are faster there
+  bool certificate = true;       ///< write one beside the output
+  bool annotate = false;         ///< note in the nodes where they come from
+  std::optional<double> bisect;  ///< the tolerance of --bisect; `output` is then read
+  bool reduce = false;           ///< make a failing model small
+  std::optional<std::string> reduce_command;  ///< that fails, instead of taso-opt
+  std::vector<std::string> passed_on;         ///< to taso-opt, for --reduce: the other options
   std::optional<std::filesystem::path> report;
   std::optional<std::filesystem::path> html;  ///< a page to write
   bool coverage_only = false;                 ///< say what is understood, and do nothing else
@@ -60,10 +65,11 @@ struct OptSettings {
 };
 
 struct OptCommand {
-  enum class Kind { optimise, help, version, list_passes, list_rules };
+  enum class Kind { optimise, bisect, reduce, help, version, list_passes, list_rules };
   Kind kind = Kind::optimise;
-  OptSettings options;  ///< complete only for `optimise`; for `list_rules` it has the options about rules
-  std::string help;     ///< the text to print for `help`
+  OptSettings
+      options;       ///< complete for `optimise`, `bisect`, `reduce`; for `list_rules` it has the options about rules
+  std::string help;  ///< the text to print for `help`
 };
 
 /// Throws UsageError.

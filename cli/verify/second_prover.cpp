@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/console/child_process.h"
 #include "cli/console/exit_code.h"
-#include "cli/verify/child_process.h"
 #include "ops/core/error.h"
 
 namespace taso::cli {

@@ -19,7 +19,7 @@ namespace {
 struct Raw {
   std::vector<std::string> files, rules, extra_rules;
   std::string properties, time_limit, jobs, seed, second_prover;
-  std::string certificate, report, junit, certificates, record, cache, log_file, color;
+  std::string certificate, report, junit, certificates, record, cache, log_file, color, explain;
   bool agreement = false, no_cache = false, print = false, version = false;
   int verbose = 0, quiet = 0;
 };
@@ -35,6 +35,10 @@ void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
   app.add_flag("--print", raw.print, "Print the rules as text and exit");
   app.add_flag("--agreement", raw.agreement,
                "Print where the two sides of each rule are equal, true or not: i2 is the index along axis 2");
+
+  one("--explain", raw.explain,
+      "Print why one rule is true or false, step by step; with --certificate, without RULE: what each rewrite does",
+      "RULE", "Options");
 
   const std::string proving = "Proofs";
   one("--time-limit", raw.time_limit,
@@ -108,16 +112,25 @@ void resolve_files(const Raw& raw, VerifySettings& settings) {
                               !raw.seed.empty();
     if (about_proofs)
       throw UsageError(
-          "--certificate can only be combined with --rules, --extra-rules, --no-cache, --jobs and --report");
+          "--certificate can only be combined with --rules, --extra-rules, --no-cache, --jobs, --report and --explain");
   }
   const std::vector<const std::vector<std::filesystem::path>*> lists{&settings.files, &settings.rules,
                                                                      &settings.extra_rules};
   std::ptrdiff_t standard = settings.certificate == "-" ? 1 : 0;
   for (const auto* list : lists) standard += std::count(list->begin(), list->end(), "-");
   if (standard + (settings.properties == "-" ? 1 : 0) > 1) throw UsageError("the standard input can be read only once");
-  if (settings.certificate) return;
+  if (settings.certificate) {
+    if (!raw.explain.empty()) settings.explained = raw.explain;
+    return;
+  }
   if (!settings.rules.empty() || !settings.extra_rules.empty())
     throw UsageError("--rules and --extra-rules need --certificate; name rule files without an option");
+  if (!raw.explain.empty()) {
+    settings.explained = raw.explain;
+    if (raw.agreement || raw.print || settings.properties_only || settings.report || settings.junit ||
+        settings.certificates || settings.record || settings.cache || !raw.second_prover.empty())
+      throw UsageError("--explain can only be combined with --properties, --time-limit and --seed");
+  }
   if (raw.agreement &&
       (settings.properties || settings.junit || settings.certificates || settings.record || settings.cache ||
        settings.properties_only || raw.print || raw.no_cache || !raw.second_prover.empty()))
@@ -144,6 +157,18 @@ void resolve(const Raw& raw, VerifySettings& settings) {
   settings.proving.keep_certificates = settings.keeps_certificates();
 }
 
+/// With --certificate, --explain takes no rule: what follows is a model.
+std::vector<const char*> with_explained_certificate(int argc, const char* const* argv) {
+  std::vector<const char*> arguments(argv, argv + argc);
+  const auto is_certificate = [](std::string_view one) {
+    return one == "--certificate" || one.starts_with("--certificate=");
+  };
+  if (std::any_of(arguments.begin(), arguments.end(), is_certificate))
+    for (const char*& one : arguments)
+      if (std::string_view(one) == "--explain") one = "--explain=all";
+  return arguments;
+}
+
 }  // namespace
 
 VerifyCommand parse_verify_command(int argc, const char* const* argv) {
@@ -154,9 +179,11 @@ VerifyCommand parse_verify_command(int argc, const char* const* argv) {
   app.footer(
       "Examples:\n"
       "  taso-verify my.rules --report report.json\n"
+      "  taso-verify my.rules --explain my-rule\n"
       "  taso-verify --certificate fast.onnx.cert model.onnx fast.onnx");
   declare(app, raw, command.settings);
-  if (auto help = take_apart(app, argc, argv)) {
+  const std::vector<const char*> arguments = with_explained_certificate(argc, argv);
+  if (auto help = take_apart(app, argc, arguments.data())) {
     command.kind = VerifyCommand::Kind::help;
     command.help = std::move(*help);
     return command;
@@ -169,6 +196,7 @@ VerifyCommand parse_verify_command(int argc, const char* const* argv) {
     return command;
   }
   if (raw.agreement) command.kind = VerifyCommand::Kind::agreement;
+  if (!raw.explain.empty()) command.kind = VerifyCommand::Kind::explain;
   if (raw.print) command.kind = VerifyCommand::Kind::print;
   if (!raw.certificate.empty()) command.kind = VerifyCommand::Kind::certificate;
   resolve(raw, command.settings);

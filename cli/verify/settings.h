@@ -16,6 +16,7 @@ struct VerifySettings {
   std::optional<std::filesystem::path> certificate;  ///< of a rewritten model, to replay
   std::vector<std::filesystem::path> rules;          ///< of the certificate; if empty, the shipped ones
   std::vector<std::filesystem::path> extra_rules;    ///< in addition
+  std::optional<std::string> explained;              ///< a rule's name or number; with a certificate, any text
   std::optional<std::filesystem::path> properties;   ///< if missing, the shipped ones
   bool properties_only = false;
   bool redundant = false;  ///< also find which properties follow from the others
@@ -33,7 +34,7 @@ struct VerifySettings {
 };
 
 struct VerifyCommand {
-  enum class Kind { verify, agreement, certificate, print, help, version };
+  enum class Kind { verify, agreement, explain, certificate, print, help, version };
   Kind kind = Kind::verify;
   VerifySettings settings;  ///< complete for all but `help` and `version`
   std::string help;         ///< the text to print for `help`

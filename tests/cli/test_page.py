@@ -10,7 +10,7 @@ import pytest
 from onnx import helper
 
 import browser
-from opt_models import floats, model_of, run, save, weight
+from opt_models import floats, model_of, run, save, weight, with_identity
 from test_search import MERGING, projections, rules  # noqa: F401: a fixture
 
 in_browser = pytest.mark.skipif(browser.CHROMIUM is None, reason="there is no Chromium here")
@@ -280,6 +280,13 @@ def test_coverage_alone_writes_nothing(taso_opt, tmp_path):
     assert report["verdict"] == "not optimised" and report["search"] is None and report["output"] is None
     for wrong in (["-o", tmp_path / "out.onnx"], ["--html", tmp_path / "page.html"]):
         assert run(taso_opt, file, "--coverage", *wrong).code == 2
+
+
+def test_coverage_prints_its_table_even_if_quiet(taso_opt, tmp_path):
+    save(with_identity(), tmp_path / "model.onnx")
+    told = run(taso_opt, tmp_path / "model.onnx", "--coverage")
+    quiet = run(taso_opt, tmp_path / "model.onnx", "--coverage", "-q")
+    assert quiet.code == 0 and "understood" in quiet.err and quiet.err in told.err
 
 
 def test_the_story_of_a_model(taso_opt, rules, tmp_path):  # noqa: F811

@@ -156,7 +156,7 @@ PROGRAMS = ("taso_opt", "taso_verify", "taso_gen", "taso_bench")
 def test_help_fits_a_terminal_and_has_examples_that_parse(name, request):
     program = request.getfixturevalue(name)
     text = run(program, "--help").out
-    assert max(map(len, text.splitlines())) <= 100
+    assert max(map(len, text.splitlines())) <= 80
     assert text.count("default") >= 3
     examples = [line.split() for line in text.partition("Examples:")[2].splitlines() if line.strip()]
     assert len(examples) >= 2

@@ -75,6 +75,7 @@ class Certifier {
     certificate_.flaw = terms_.flaw().empty() ? flaw_ : terms_.flaw();
     write_arithmetic();
     write_equality(equations);
+    keep_equations(equations, of_proof);
     return std::move(certificate_);
   }
 
@@ -246,6 +247,30 @@ class Certifier {
       text += fmt::format(" (= t{} t{})", of_instance_[instance_.source[i].first][instance_.source[i].second],
                           of_instance_[instance_.target[i].first][instance_.target[i].second]);
     certificate_.equality = text + ")))\n";
+  }
+
+  void keep_equations(const std::vector<std::pair<std::size_t, std::size_t>>& equations,
+                      const std::vector<std::size_t>& of_proof) {
+    std::map<std::string, Dim> forms;  // of each constant, the first
+    const auto one_form = [&](Dim& number) {
+      const auto constant = constants_.find(number.text());
+      if (constant != constants_.end()) number = forms.try_emplace(constant->second, number).first->second;
+    };
+    certificate_.terms = terms_.all();
+    for (ProofTerm& term : certificate_.terms)
+      for (rules::SymbolicField& field : term.op.fields) {
+        if (auto* number = std::get_if<Dim>(&field)) one_form(*number);
+        if (auto* list = std::get_if<std::vector<Dim>>(&field))
+          for (Dim& number : *list) one_form(number);
+      }
+    for (std::size_t i = 0; i < equations.size(); ++i) {
+      Certificate::Equation equation{equations[i].first, equations[i].second, i, {}};
+      for (const std::size_t input : proof_.steps[i].inputs) equation.inputs.push_back(of_proof[input]);
+      certificate_.equations.push_back(std::move(equation));
+    }
+    for (std::size_t i = 0; i < instance_.source.size(); ++i)
+      certificate_.goals.emplace_back(of_instance_[instance_.source[i].first][instance_.source[i].second],
+                                      of_instance_[instance_.target[i].first][instance_.target[i].second]);
   }
 
   std::string real_constant(const rules::RealAttribute& real) {

@@ -19,6 +19,16 @@ struct Certificate {
   std::vector<rules::Requirement> requirements;
   /// Empty, or why the proof is evidently wrong.
   std::string flaw;
+
+  // The same for people (verifier/explanation): numbers that are proved equal have one form.
+  std::vector<ProofTerm> terms;  ///< of the instance and of the steps; operands come first
+  struct Equation {
+    std::size_t left = 0, right = 0;  ///< terms
+    std::size_t step = 0;             ///< of the proof
+    std::vector<std::size_t> inputs;  ///< the terms that the property's inputs stand for
+  };
+  std::vector<Equation> equations;
+  std::vector<std::pair<std::size_t, std::size_t>> goals;  ///< for each result: the source's term and the target's
 };
 
 /// Infers the shapes of all terms again; takes nothing from the search but its steps.

@@ -35,16 +35,19 @@ class CertificateReplay {
   CertificateVerdict run() {
     if (const std::string part = onnx::frame_difference(before_, after_); !part.empty())
       return refuse(fmt::format("the models differ in {}", part));
+    phase_ = Phase::written;
     if (std::string trouble = trouble_with_new_nodes(before_, after_); !trouble.empty())
       return refuse(std::move(trouble));
     if (std::string trouble = trouble_with_weights(before_, after_); !trouble.empty())
       return refuse(std::move(trouble));
+    phase_ = Phase::clean_ups;
     original_ = edit_.imported();
     if (const std::string reason = clean(); !reason.empty()) return refuse(reason);
     const auto cleaned = edit_.imported();
     const onnx::ImportedModel& imported = *cleaned;
     Replay replay(imported.graph);
     if (const std::string reason = check_names(imported, replay); !reason.empty()) return refuse(reason);
+    phase_ = Phase::steps;
     for (std::size_t i = 0; i < certificate_.steps.size(); ++i) {
       const rules::RewriteStep& step = certificate_.steps[i];
       if (i > 0 && step.cost_before != certificate_.steps[i - 1].cost_after)
@@ -53,14 +56,18 @@ class CertificateReplay {
     }
     if (!certificate_.steps.empty() && certificate_.steps.back().cost_after > certificate_.steps.front().cost_before)
       return refuse("the steps increase the cost");
+    phase_ = Phase::after;
     for (const rules::CleanupStep& step : certificate_.after)
       if (!is_harmless(step.pass)) return refuse(fmt::format("'{}' is not allowed after the search", step.pass));
+    phase_ = Phase::comparison;
     return compare(imported, replay);
   }
 
  private:
-  static CertificateVerdict refuse(std::string reason, std::optional<std::size_t> step = std::nullopt) {
-    return {false, std::move(reason), step};
+  using Phase = CertificateVerdict::Phase;
+
+  CertificateVerdict refuse(std::string reason, std::optional<std::size_t> step = std::nullopt) const {
+    return {false, std::move(reason), step, phase_};
   }
 
   /// Repeats the clean-ups to see what they do, and checks by other means that the graph still computes the same.
@@ -137,7 +144,7 @@ class CertificateReplay {
     }
     const auto describe = by_name(written);
     if (const auto reason = difference(graph, written.graph, describe)) return refuse(*reason);
-    return {true, "", std::nullopt};
+    return {true, "", std::nullopt, Phase::done};
   }
 
   const rules::RewriteCertificate& certificate_;
@@ -145,6 +152,7 @@ class CertificateReplay {
   onnx::GraphEdit edit_;
   std::shared_ptr<const onnx::ImportedModel> original_;  // the model before the clean-ups
   ReplayRules rules_;
+  Phase phase_ = Phase::frame;
 };
 
 }  // namespace

@@ -16,6 +16,8 @@ struct CertificateVerdict {
   bool accepted = false;
   std::string reason;               ///< why not
   std::optional<std::size_t> step;  ///< the step that fails, counted from 1
+  /// What the replay was at when it ended.
+  enum class Phase { frame, written, clean_ups, steps, after, comparison, done } phase = Phase::frame;
 };
 
 /// `before` is the input as clean-ups see it: validated, with input shapes overwritten. All `rules` are proved. The

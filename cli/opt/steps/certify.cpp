@@ -23,7 +23,8 @@ bool says_something(const rules::RewriteCertificate& certificate) {
 
 /// What the page shows of both models; nothing if they cannot be imported.
 std::optional<Details> page_details(const OptRun& run, const Candidate& candidate) {
-  if ((!run.options.html && !run.options.explain) || !candidate.cleaned) return std::nullopt;
+  const bool wanted = run.options.html || run.options.explain || run.options.annotate;
+  if (!wanted || !candidate.cleaned) return std::nullopt;
   AppliedChanges applied;
   applied.objective = run.options.objective;
   applied.clean_ups = candidate.clean_ups;

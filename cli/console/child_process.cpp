@@ -1,4 +1,4 @@
-#include "cli/verify/child_process.h"
+#include "cli/console/child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
