@@ -16,11 +16,13 @@
 #include "cli/opt/phases.h"
 #include "cli/opt/steps/steps.h"
 #include "cli/opt/summary.h"
+#include "cli/target/onnxruntime.h"
 #include "onnx/check/compare.h"
 #include "onnx/model/model_hash.h"
 #include "onnx/model/proto.h"
 #include "ops/core/error.h"
 #include "ops/support/atomic_file.h"
+#include "ops/support/threads.h"
 #include "runtime/session/session.h"
 
 namespace taso::cli {
@@ -147,6 +149,16 @@ std::shared_ptr<gpu::Accelerator> gpu_for(const OptSettings& options, std::share
   return gpu;
 }
 
+/// ONNX Runtime, if the model is to run there.
+std::unique_ptr<OnnxRuntime> runtime_for(const OptSettings& options) {
+  if (options.target != OptSettings::Target::onnxruntime || options.coverage_only) return nullptr;
+  OnnxRuntime::Options of_runtime;
+  of_runtime.python = python_of(options.python);
+  of_runtime.threads = thread_count(options.runtime_threads);
+  of_runtime.patience = options.runtime_patience;
+  return std::make_unique<OnnxRuntime>(of_runtime);
+}
+
 /// Records in the model's metadata how it was made.
 void describe_in(onnx::Model& model, const std::optional<SearchSummary>& search, bool is_certified) {
   set_metadata(model, "taso.version", std::string(program_version()));
@@ -238,6 +250,7 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
   with_file_name(options.input, [&] { overwrite_input_shapes(model, options.new_shapes); });
   const onnx::CheckOptions checking = check_options(options, model.proto());
 
+  const std::unique_ptr<OnnxRuntime> runtime = runtime_for(options);
   const bool searches = options.budget > 0 && !options.coverage_only;
   if (searches) phases.begin("rules", "reading the rules");
   const SearchRules rules = searches ? rules_for(options, console) : SearchRules{};
@@ -248,8 +261,10 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
   }
 
   pricing::Pricing pricing(options.pricing, gpu_for(options, std::move(gpu), console), measuring_on(console));
-  OptRun run{model, options, checking, checking.shapes, rules, pricing, console, phases, certificate, spoil};
+  OptRun run{model,   options, checking,    checking.shapes, rules,        pricing,
+             console, phases,  certificate, spoil,           runtime.get()};
   for (const auto& [name, data] : checking.data) run.shapes[name] = data.extents();
+  if (runtime) with_file_name(options.input, [&] { require_runs(run); });
   if (options.coverage_only) {
     summary.coverage_only = true;
     summary.after = summary.before;
@@ -273,6 +288,7 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
   summary.passes = std::move(result.passes);
   summary.search = std::move(result.search);
   summary.confirmed = result.confirmed;
+  summary.in_runtime = std::move(result.in_runtime);
   summary.check = std::move(result.check);
   summary.prices = pricing.source();
   summary.measured = pricing.measured();

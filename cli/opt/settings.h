@@ -51,8 +51,13 @@ struct OptSettings {
   bool all_rules = false;  ///< also those that never paid off for this kind of network
   bool explain = false;    ///< print which rules were chosen, and why
 
-  bool confirm = false;     ///< run both models on the GPU, and keep the rewrites only if they are faster there
-  bool certificate = true;  ///< write one beside the output
+  enum class Target : std::uint8_t { plan, onnxruntime };
+  Target target = Target::plan;   ///< where the model will run
+  std::string python;             ///< for ONNX Runtime; empty: the usual one
+  unsigned runtime_threads = 0;   ///< of ONNX Runtime; 0: one for each processor
+  double runtime_patience = 300;  ///< seconds that ONNX Runtime may take for an answer
+  bool confirm = false;           ///< run both models on the GPU, and keep the rewrites only if they are faster there
+  bool certificate = true;        ///< write one beside the output
   std::optional<std::filesystem::path> report;
   std::optional<std::filesystem::path> html;  ///< a page to write
   bool coverage_only = false;                 ///< say what is understood, and do nothing else

@@ -1,0 +1,51 @@
+"""Takes the place of a Python with ONNX Runtime in tests of taso-opt --target onnxruntime.
+
+It speaks the protocol of cli/target/measure.py, ignores the models, and answers with the times in the environment:
+PRETENDED_TURNS has a time for each of the models that run in turn. PRETENDED_FAULT names a command at which it ends
+("die:turns"), hangs ("hang:turns"), refuses ("refuse:load") or talks nonsense ("mumble:price").
+"""
+
+import os
+import re
+import sys
+import time
+
+SIZES = {"load": (0,), "open": (0,), "input": (1, 2)}
+
+
+def answer_to(command, words):
+    if command == "turns":
+        times = os.environ.get("PRETENDED_TURNS", "100 100 100").split()[:len(words) - 1]
+        return " ".join(times * 20)
+    if command == "price":
+        return f"{os.environ.get('PRETENDED_PRICE', '10000')} 0.01 0.0 Pretended=100"
+    return "1" if command in ("load", "open") else ""
+
+
+def main():
+    fault, _, at = os.environ.get("PRETENDED_FAULT", "").partition(":")
+    log = os.environ.get("PRETENDED_LOG")
+    print("ok 1", sys.argv[1], "0.0.0 pretended processor", flush=True)
+    while line := sys.stdin.buffer.readline():
+        command, *words = line.decode().split()
+        for place in SIZES.get(command, ()):
+            sys.stdin.buffer.read(int(words[place]))
+        if log:
+            with open(log, "a") as file:
+                file.write(command + "\n")
+        answer = f"ok {answer_to(command, words)}".strip()
+        if command == at:
+            if fault == "die":
+                print("it hurts", file=sys.stderr)
+                sys.exit(3)
+            if fault == "hang":
+                time.sleep(600)
+            answer = {"refuse": "error Refusal: not this one", "mumble": "ok hm hm"}[fault]
+        print(answer, flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "-c":  # called as a Python with a program
+        assert re.search("import onnxruntime", sys.argv[2])
+        del sys.argv[1:3]
+    main()
