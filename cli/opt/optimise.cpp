@@ -17,6 +17,7 @@
 #include "cli/opt/steps/steps.h"
 #include "cli/opt/summary.h"
 #include "cli/target/onnxruntime.h"
+#include "cli/target/runtime_prices.h"
 #include "onnx/check/compare.h"
 #include "onnx/model/model_hash.h"
 #include "onnx/model/proto.h"
@@ -108,12 +109,17 @@ std::string write_engine_of(onnx::Model model, const OptSettings& options, Conso
   return fmt::format("{}, for {}", options.engine->string(), session.device());
 }
 
+bool measures_in_runtime(const OptSettings& options) {
+  return options.target == OptSettings::Target::onnxruntime && options.pricing.measures;
+}
+
 /// Finds errors that are visible before the model is read.
 void check_places_first(const OptSettings& options, bool is_certified) {
   // All later errors go to the log.
   if (options.console.log_file)
     check_weights_are_kept(std::vector{options.input}, {{"the log", *options.console.log_file}});
-  if (options.pricing.file && !options.pricing.on_gpu) pricing::require_prices(*options.pricing.file);
+  if (options.pricing.file && !options.pricing.on_gpu && !measures_in_runtime(options))
+    pricing::require_prices(*options.pricing.file);
   if (!options.dry_run) check_writable(options.output);
   if (!options.dry_run && is_standard_stream(options.output) && ::isatty(STDOUT_FILENO) == 1)
     throw UsageError("the standard output is a terminal: redirect it to a file or another program");
@@ -151,7 +157,7 @@ std::shared_ptr<gpu::Accelerator> gpu_for(const OptSettings& options, std::share
 
 /// ONNX Runtime, if the model is to run there.
 std::unique_ptr<OnnxRuntime> runtime_for(const OptSettings& options) {
-  if (options.target != OptSettings::Target::onnxruntime || options.coverage_only) return nullptr;
+  if (!measures_in_runtime(options) || options.coverage_only) return nullptr;
   OnnxRuntime::Options of_runtime;
   of_runtime.python = python_of(options.python);
   of_runtime.threads = thread_count(options.runtime_threads);
@@ -260,6 +266,7 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
     return ExitCode::interrupted;
   }
 
+  if (runtime) gpu = std::make_shared<RuntimePrices>(*runtime);
   pricing::Pricing pricing(options.pricing, gpu_for(options, std::move(gpu), console), measuring_on(console));
   OptRun run{model,   options, checking,    checking.shapes, rules,        pricing,
              console, phases,  certificate, spoil,           runtime.get()};

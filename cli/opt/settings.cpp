@@ -25,7 +25,7 @@ struct Raw {
       runtime_threads, runtime_patience;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, extra_rules, disabled_rules;
   bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
-       list_rules = false, no_partial = false;
+       list_rules = false, no_partial = false, no_measuring = false;
   int verbose = 0, quiet = 0;
 };
 
@@ -98,14 +98,17 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
       fmt::format("Streams for concurrent kernels on a GPU; 1: sequential (default {})", gpu::usual_lanes), "N",
       searching);
   one("--target", raw.target,
-      "Where the model will run: plan (our runtime; prices of a GPU) or onnxruntime (on this machine's CPU: the result "
-      "is kept only if it is faster there) (default plan)",
+      "Where the model will run: plan (our runtime; prices of a GPU) or onnxruntime (on this machine's CPU: prices are "
+      "measured there, and the result is kept only if it is faster) (default plan)",
       "NAME", searching);
   one("--python", raw.python,
       "For --target onnxruntime: a Python that can import onnxruntime (default $TASO_PYTHON, or python3)", "FILE",
       searching);
   one("--runtime-threads", raw.runtime_threads,
       "For --target onnxruntime: its threads for an operator; 0: one for each processor (default 0)", "N", searching);
+  app.add_flag("--no-measuring", raw.no_measuring,
+               "For --target onnxruntime: run nothing; use the prices measured before, and do not confirm the result")
+      ->group(searching);
   one("--runtime-patience", raw.runtime_patience,
       "For --target onnxruntime: seconds without an answer after which it counts as hanging (default 300)", "S",
       searching);
@@ -236,9 +239,11 @@ void resolve_search(const Raw& raw, OptSettings& options) {
 void resolve_target(const Raw& raw, OptSettings& options) {
   if (!raw.target.empty() && raw.target != "plan" && raw.target != "onnxruntime")
     throw UsageError(fmt::format("--target takes plan or onnxruntime, not '{}'", on_one_line(raw.target)));
-  const bool speaks_of_it = !raw.python.empty() || !raw.runtime_threads.empty() || !raw.runtime_patience.empty();
+  const bool speaks_of_it =
+      raw.no_measuring || !raw.python.empty() || !raw.runtime_threads.empty() || !raw.runtime_patience.empty();
   if (raw.target != "onnxruntime") {
-    if (speaks_of_it) throw UsageError("--python, --runtime-threads and --runtime-patience need --target onnxruntime");
+    if (speaks_of_it)
+      throw UsageError("--python, --runtime-threads, --runtime-patience and --no-measuring need --target onnxruntime");
     return;
   }
   options.target = OptSettings::Target::onnxruntime;
@@ -246,6 +251,11 @@ void resolve_target(const Raw& raw, OptSettings& options) {
     throw UsageError("--device, --precision, --lanes and --engine are about our own plan, not --target onnxruntime");
   if (options.objective != cost::Objective::time) throw UsageError("--target onnxruntime minimises time only");
   options.python = raw.python;
+  options.pricing.for_onnxruntime = true;
+  options.pricing.with_own = true;
+  options.pricing.precision = cost::Precision::fp32;
+  options.pricing.lanes = 1;
+  options.pricing.measures = !raw.no_measuring;
   if (!raw.runtime_threads.empty())
     options.runtime_threads = static_cast<unsigned>(whole_number("--runtime-threads", raw.runtime_threads, 4096));
   if (!raw.runtime_patience.empty())

@@ -87,8 +87,10 @@ OnnxRuntime::OnnxRuntime(const Options& options) : options_(options) {
   processor_ = fmt::format("{}", fmt::join(words.begin() + 4, words.end(), " "));
 }
 
-std::string OnnxRuntime::machine() const {
-  return fmt::format("{}, ONNX Runtime {}, CPU provider, threads {}", processor_, version_, threads());
+std::string OnnxRuntime::machine() const { return fmt::format("{}, {}", processor_, versions()); }
+
+std::string OnnxRuntime::versions() const {
+  return fmt::format("ONNX Runtime {}, CPU provider, threads {}", version_, threads());
 }
 
 std::string OnnxRuntime::ask(std::initializer_list<std::string_view> parts, double seconds) {

@@ -37,6 +37,8 @@ class OnnxRuntime {
   unsigned threads() const { return options_.threads; }
   /// Names everything that prices depend on: "aarch64 Neoverse-V1, ONNX Runtime 1.31.1, CPU provider, threads 2".
   std::string machine() const;
+  /// The same without the processor.
+  std::string versions() const;
 
   /// Throws RuntimeRefusal.
   Loaded load(std::string_view model);

@@ -1,8 +1,8 @@
 """taso-opt --target onnxruntime: what is kept, what is told, and what happens if ONNX Runtime cannot be used."""
 
 import json
-import sys
 import pathlib
+import sys
 
 import pytest
 
@@ -32,13 +32,12 @@ def optimise(taso_opt, model, python, monkeypatch, *arguments, **environment):
         monkeypatch.setenv(name, value)
     report = model.parent / "report.json"
     done = run(taso_opt, model, "-o", model.parent / "out.onnx", "--report", report, *TARGET, "--python", python,
-               *arguments)
+               "--prices", model.parent / "measured.prices", *arguments)
     return done, json.loads(report.read_text()) if report.exists() else None
 
 
 def test_a_result_that_is_faster_there_is_kept(taso_opt, model, pretended, monkeypatch):
-    done, report = optimise(taso_opt, model, pretended, monkeypatch, PRETENDED_TURNS="100 100 80",
-                            PRETENDED_PRICE="10000")
+    done, report = optimise(taso_opt, model, pretended, monkeypatch, PRETENDED_TURNS="100 100 80")
     assert done.code == 0, done.err
     assert report["in_runtime"]["written"] == "search"
     assert report["in_runtime"]["machine"] == "pretended processor, ONNX Runtime 0.0.0, CPU provider, threads 1"
@@ -75,6 +74,8 @@ def test_clean_ups_are_undone_only_if_they_are_slower(taso_opt, tmp_path, preten
     ("die:turns", 6, "has ended unexpectedly: it hurts"),
     ("hang:turns", 6, "did not answer within 2 s"),
     ("mumble:load", 6, "gave an answer that is not understood"),
+    ("die:price", 6, "has ended unexpectedly: it hurts"),
+    ("mumble:price", 6, "gave an answer that is not understood"),
     ("refuse:load", 3, "ONNX Runtime cannot run the model: Refusal: not this one"),
 ])
 def test_a_fault_is_told_and_leaves_the_output_alone(taso_opt, model, pretended, monkeypatch, fault, code, text):
@@ -97,7 +98,7 @@ def test_a_python_without_onnx_runtime_is_an_error(taso_opt, model, tmp_path, mo
 
 
 @pytest.mark.parametrize("arguments", [
-    ("--target", "tensorrt"), ("--python", "python3"), ("--runtime-threads", "2"),
+    ("--target", "tensorrt"), ("--python", "python3"), ("--no-measuring",), ("--runtime-threads", "2"),
     ("--target", "onnxruntime", "--device", "cuda"), ("--target", "onnxruntime", "--lanes", "1"),
     ("--target", "onnxruntime", "--objective", "memory"), ("--target", "onnxruntime", "--runtime-threads", "x"),
 ])
@@ -105,10 +106,47 @@ def test_options_that_do_not_go_together(taso_opt, model, arguments):
     assert run(taso_opt, model, "--dry-run", *arguments).code == 2
 
 
-def test_the_real_one_runs(taso_opt, model, monkeypatch):
-    """The times are not looked at: they depend on the machine."""
-    onnxruntime = pytest.importorskip("onnxruntime")
-    done, report = optimise(taso_opt, model, sys.executable, monkeypatch)
+def test_prices_are_kept_and_used_again(taso_opt, model, pretended, monkeypatch):
+    """With the prices of an earlier run nothing runs, and two such runs write the same bytes."""
+    log = model.parent / "log"
+    done, first = optimise(taso_opt, model, pretended, monkeypatch, PRETENDED_TURNS="100 100 80",
+                           PRETENDED_LOG=str(log))
     assert done.code == 0, done.err
+    assert first["measuring"]["kernels"] > 0
+    assert first["prices"].startswith("measured on this machine: pretended processor, ONNX Runtime 0.0.0")
+    prices = (model.parent / "measured.prices").read_text()
+    assert "pretended processor, ONNX Runtime 0.0.0, CPU provider, threads 1" in prices
+    assert "price" in log.read_text().split()
+    log.unlink()
+    _, again = optimise(taso_opt, model, pretended, monkeypatch)
+    assert again["measuring"]["kernels"] == 0
+    assert "price" not in log.read_text().split()
+    log.unlink()
+    written = []
+    for _ in range(2):
+        done, report = optimise(taso_opt, model, "/nowhere", monkeypatch, "--no-measuring")
+        assert done.code == 0, done.err
+        assert report["in_runtime"]["uncertain"] == "nothing was run (--no-measuring)"
+        assert report["search"]["applied"] == first["search"]["applied"]
+        written.append((model.parent / "out.onnx").read_bytes())
+    assert written[0] == written[1]
+    assert not log.exists()
+    assert (model.parent / "measured.prices").read_text() == prices
+
+
+def test_prices_without_measuring_must_exist(taso_opt, model):
+    done = run(taso_opt, model, "--dry-run", "--target", "onnxruntime", "--no-measuring", "--prices",
+               model.parent / "none.prices")
+    assert done.code == 3
+    assert "does not exist" in done.err
+
+
+def test_the_real_one_runs(taso_opt, tmp_path, monkeypatch):
+    """The times are not looked at: they depend on the machine."""
+    onnxruntime = pytest.importorskip("onnxruntime", reason="there is no ONNX Runtime")
+    done, report = optimise(taso_opt, save(with_identity(), tmp_path / "model.onnx"), sys.executable, monkeypatch)
+    assert done.code == 0, done.err
+    assert report["measuring"]["kernels"] == 1
+    assert report["before"]["predicted"]["measured_seconds"] > 0
     assert f"ONNX Runtime {onnxruntime.__version__}" in report["in_runtime"]["machine"]
     assert report["in_runtime"]["original_seconds"] > 0

@@ -125,8 +125,16 @@ Candidate confirm_in_runtime(const OptRun& run, Candidate found) {
   constexpr double seconds = 1;  // for each of them
   using Written = RuntimeTimes::Written;
   RuntimeTimes times;
-  times.machine = run.runtime->machine();
   const bool is_improved = found.is_improved();
+  if (run.runtime == nullptr) {
+    times.machine = "ONNX Runtime";
+    times.uncertain = "nothing was run (--no-measuring)";
+    times.written = is_improved ? Written::found : has_clean_ups(found) ? Written::cleaned : Written::original;
+    if (is_improved) times.predicted = predicted_ratio(run, found);
+    found.in_runtime = std::move(times);
+    return found;
+  }
+  times.machine = run.runtime->machine();
   if (!is_improved && !has_clean_ups(found)) {
     found.in_runtime = std::move(times);
     return found;
