@@ -45,6 +45,9 @@ Json json_of(const RuntimeTimes& times) {
           {"clean_ups", known(times.cleaned)},
           {"search", known(times.found)},
           {"search_against_clean_ups", known(times.found_to_cleaned)},
+          {"clean_ups_seconds", times.cleaned_seconds},
+          {"predicted_clean_ups_seconds", times.predicted_seconds},
+          {"error_of_predicted_seconds", number(times.error_of_time())},
           {"predicted", number(times.predicted)},
           {"error_of_prediction", number(times.error())},
           {"uncertain", times.uncertain}};

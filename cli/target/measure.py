@@ -2,8 +2,9 @@
 
 python3 measure.py THREADS
 
-It reads commands from the standard input and answers each with one line, "ok ..." or "error ...". A command is a line
-of words; where a word is a SIZE, that many bytes follow the line. It ends with its input.
+It reads commands from the standard input and answers each with one line: "ok ...", "error ..." if ONNX Runtime refuses,
+or "broken ..." if the machine does (no space left). A command is a line of words; where a word is a SIZE, that many
+bytes follow the line. It ends with its input.
 
     load SIZE                              a serialised model; answers its number
     open SIZE                              the same, for the path of a model
@@ -200,6 +201,8 @@ def serve(given, answers, measuring):
                 if len(words[place]) != size:
                     return
             answer = f"ok {getattr(measuring, command)(*words) or ''}".rstrip()
+        except (OSError, MemoryError) as error:
+            answer = "broken " + " ".join(f"{type(error).__name__}: {error}".split())
         except Exception as error:
             answer = "error " + " ".join(f"{type(error).__name__}: {error}".split())
         answers.write(answer.encode() + b"\n")

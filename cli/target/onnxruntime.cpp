@@ -96,6 +96,8 @@ std::string OnnxRuntime::versions() const {
 std::string OnnxRuntime::ask(std::initializer_list<std::string_view> parts, double seconds) {
   process_->send(parts, options_.patience);
   const std::string answer = process_->answer(seconds + options_.patience);
+  if (answer.starts_with("broken "))
+    throw EnvironmentError(fmt::format("the measuring process cannot work: {}", on_one_line(answer.substr(7))));
   if (answer.starts_with("error ")) throw RuntimeRefusal{answer.substr(6)};
   if (answer == "ok") return "";
   if (!answer.starts_with("ok ")) misunderstood(answer);

@@ -99,7 +99,8 @@ void Pricing::measure_call(const cost::Call& call) {
   }
   if (!found.trouble.empty()) {
     watcher_->note(fmt::format("{}: {}", found.trouble, text));
-    times_->learn(call, price_of_impossible);
+    // In ONNX Runtime the whole model has run, so it can run this too, just not by itself.
+    if (!is_for_onnxruntime_) times_->learn(call, price_of_impossible);
     return;
   }
   store_.add(machine_, text, found);

@@ -2,8 +2,8 @@
 
 It speaks the protocol of cli/target/measure.py and runs nothing. PRETENDED_TURNS in the environment has a time for each
 of the models that run in turn. The price of a model is its number of products. PRETENDED_FAULT names a command at which
-it ends ("die:turns"), hangs ("hang:turns"), refuses ("refuse:load") or talks nonsense ("mumble:price"). PRETENDED_LOG
-is a file to which it writes the commands.
+it ends ("die:turns"), hangs ("hang:turns"), refuses ("refuse:load"), breaks ("break:price") or talks nonsense
+("mumble:price"). PRETENDED_LOG is a file to which it writes the commands.
 """
 
 import os
@@ -45,7 +45,8 @@ def main():
                 sys.exit(3)
             if fault == "hang":
                 time.sleep(600)
-            answer = {"refuse": "error Refusal: not this one", "mumble": "ok hm hm"}[fault]
+            answer = {"refuse": "error Refusal: not this one", "mumble": "ok hm hm",
+                      "break": "broken OSError: No space left on device"}[fault]
         print(answer, flush=True)
 
 

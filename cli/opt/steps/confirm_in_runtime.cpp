@@ -135,11 +135,9 @@ Candidate confirm_in_runtime(const OptRun& run, Candidate found) {
     return found;
   }
   times.machine = run.runtime->machine();
-  if (!is_improved && !has_clean_ups(found)) {
-    found.in_runtime = std::move(times);
-    return found;
-  }
+  const bool is_changed = is_improved || has_clean_ups(found);
   run.phases.begin("confirm", "running the models in ONNX Runtime");
+  if (const auto before = figures_before(run, found)) times.predicted_seconds = before->seconds;
   if (is_improved) times.predicted = predicted_ratio(run, found);
   const auto give_up_search = [&](const std::string& reason) {
     found.in_runtime = times;
@@ -149,27 +147,37 @@ Candidate confirm_in_runtime(const OptRun& run, Candidate found) {
   try {
     Runs runs(run);
     runs.add(run.model);
-    onnx::GraphEdit cleaned(run.model);
-    onnx::clean_up(cleaned, clean_ups_of(run.options));
-    runs.add(cleaned.edited_copy(run.model));
+    if (is_changed) {
+      onnx::GraphEdit cleaned(run.model);
+      onnx::clean_up(cleaned, clean_ups_of(run.options));
+      runs.add(cleaned.edited_copy(run.model));
+    }
     if (is_improved) runs.add(found.edit->edited_copy(run.model));
-    all = runs.time(loads, seconds);
+    all = runs.time(is_changed ? loads : 1, seconds);
   } catch (const RuntimeRefusal& refusal) {
     times.uncertain = fmt::format("it cannot run the changed model: {}", on_one_line(refusal.reason));
     if (is_improved) give_up_search(times.uncertain);
     found.in_runtime = times;
     return leave_as_it_is(run, found, times.uncertain);
   }
-  if (all.size() < loads) {
+  if (all.size() < (is_changed ? loads : 1)) {
     times.uncertain = "interrupted before the runs decided";
-    times.written = is_improved ? Written::found : Written::cleaned;
+    times.written = is_improved ? Written::found : is_changed ? Written::cleaned : Written::original;
     if (is_improved) found.search->unconfirmed = "interrupted";
     found.in_runtime = std::move(times);
     return found;
   }
-  std::vector<double> original;
-  for (const auto& one : all) original.insert(original.end(), one[0].begin(), one[0].end());
-  times.original_seconds = quantile(original, 0.5) / 1e9;
+  const auto median_of = [&](std::size_t model) {
+    std::vector<double> runs;
+    for (const auto& one : all) runs.insert(runs.end(), one[model].begin(), one[model].end());
+    return quantile(runs, 0.5) / 1e9;
+  };
+  times.original_seconds = median_of(0);
+  times.cleaned_seconds = median_of(is_changed ? 1 : 0);
+  if (!is_changed) {
+    found.in_runtime = std::move(times);
+    return found;
+  }
   times.cleaned = ratio_of_runs(all, 0, 1);
   times.written = Written::cleaned;
   if (is_improved) {
