@@ -230,8 +230,7 @@ TEST_CASE("a plan costs the sum of its node prices, and keeps every value while 
       if (layout == Layout::onnxruntime) {  // whose calls have no pieces, and which has its own memory
         for (const Plan::Step& step : laid.steps)
           for (const auto* values : {&step.kernel.read, &step.kernel.written})
-            for (const PlanValue value : *values)
-              CHECK(is_dense(*view.extents(value), strides_in_memory(view, value)));
+            for (const PlanValue value : *values) CHECK(is_dense(*view.extents(value), strides_in_memory(view, value)));
         continue;
       }
       INFO(ops::text_of(graph) << "\n" << cost::text_of(laid, view));
