@@ -224,7 +224,7 @@ GraphCost Prices::redo_and_weigh(Program& program, const Program::Log& log) cons
 /// The values of the current program that the log adds or removes, and whether they are images.
 std::vector<std::pair<ValueId, bool>> Prices::images_among(const Program::Log& log, const ProgramView& view) const {
   std::vector<std::pair<ValueId, bool>> images;
-  if (view.layout() == cost::Layout::channels_first) return images;
+  if (view.layout() != cost::Layout::channels_last) return images;
   for (const Change& change : log)
     if (change.kind == Change::Kind::added || change.kind == Change::Kind::removed)
       for (const ValueId name : change.names)

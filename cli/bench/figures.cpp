@@ -76,6 +76,24 @@ Ratio ratio_of(const std::vector<double>& first, const std::vector<double>& seco
   return ratio;
 }
 
+Ratio ratio_in_turn(const std::vector<double>& first, const std::vector<double>& second) {
+  std::vector<double> rounds;
+  for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i)
+    rounds.push_back(first[i] / std::max(second[i], 1e-9));
+  if (rounds.empty()) return {};
+  Ratio ratio;
+  ratio.value = quantile(rounds, 0.5);
+  Random random(1);
+  std::vector<double> medians, drawn(rounds.size());
+  for (int i = 0; i < resamplings; ++i) {
+    for (double& one : drawn) one = rounds[random.below(rounds.size())];
+    medians.push_back(quantile(drawn, 0.5));
+  }
+  ratio.low = quantile(medians, 0.025);
+  ratio.high = quantile(medians, 0.975);
+  return ratio;
+}
+
 std::string table_of(const BenchReport& report) {
   Table table;
   table.rows.push_back({"", "median", "5 %", "95 %", "per second", "predicted", "kernels", "memory", "agrees"});

@@ -58,6 +58,8 @@ struct Ratio {
   static constexpr double by_places = 0.01;
 };
 Ratio ratio_of(const std::vector<double>& first, const std::vector<double>& second);
+/// The same for two that ran in turn: the median of the ratios of all rounds.
+Ratio ratio_in_turn(const std::vector<double>& first, const std::vector<double>& second);
 
 std::string table_of(const BenchReport& report);
 std::string profile_of(const BenchFigures& figures);

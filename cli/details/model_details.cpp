@@ -128,6 +128,7 @@ void add_times(ModelDetails& model, const cost::WholeGraph& view, const Graph& g
                const pricing::Pricing& pricing) {
   const auto seconds = [](cost::Cost cost) { return cost::in_units(cost::Objective::time, cost); };
   try {
+    if (pricing.is_for_onnxruntime()) throw InputError("it runs one operator after the other");
     const gpu::Timeline timeline = gpu::timeline_of(view, graph, plan, pricing.times().precision(), pricing.lanes());
     for (std::size_t i = 0; i < timeline.steps.size(); ++i) {
       const gpu::Span& span = timeline.steps[i];
@@ -146,7 +147,7 @@ void add_times(ModelDetails& model, const cost::WholeGraph& view, const Graph& g
       model.kernels.push_back(std::move(copy));
     }
     model.has_timeline = true;
-  } catch (const InputError&) {  // a rank is not known: one after the other
+  } catch (const InputError&) {  // a rank is not known, or another runtime runs it: one after the other
     double now = 0;
     for (KernelDetails& kernel : model.kernels) {
       kernel.begin = now;

@@ -17,11 +17,14 @@
 #include "cli/opt/phases.h"
 #include "cli/opt/steps/steps.h"
 #include "cli/opt/summary.h"
+#include "cli/target/onnxruntime.h"
+#include "cli/target/runtime_prices.h"
 #include "onnx/check/compare.h"
 #include "onnx/model/model_hash.h"
 #include "onnx/model/proto.h"
 #include "ops/core/error.h"
 #include "ops/support/atomic_file.h"
+#include "ops/support/threads.h"
 #include "runtime/session/session.h"
 
 namespace taso::cli {
@@ -107,12 +110,17 @@ std::string write_engine_of(onnx::Model model, const OptSettings& options, Conso
   return fmt::format("{}, for {}", options.engine->string(), session.device());
 }
 
+bool measures_in_runtime(const OptSettings& options) {
+  return options.target == OptSettings::Target::onnxruntime && options.pricing.measures;
+}
+
 /// Finds errors that are visible before the model is read.
 void check_places_first(const OptSettings& options, bool is_certified) {
   // All later errors go to the log.
   if (options.console.log_file)
     check_weights_are_kept(std::vector{options.input}, {{"the log", *options.console.log_file}});
-  if (options.pricing.file && !options.pricing.on_gpu) pricing::require_prices(*options.pricing.file);
+  if (options.pricing.file && !options.pricing.on_gpu && !measures_in_runtime(options))
+    pricing::require_prices(*options.pricing.file);
   if (!options.dry_run) check_writable(options.output);
   if (!options.dry_run && is_standard_stream(options.output) && ::isatty(STDOUT_FILENO) == 1)
     throw UsageError("the standard output is a terminal: redirect it to a file or another program");
@@ -146,6 +154,16 @@ std::shared_ptr<gpu::Accelerator> gpu_for(const OptSettings& options, std::share
   if (!gpu && options.confirm) throw EnvironmentError(said);
   if (!gpu) console.warning(said + "; using earlier measurements");
   return gpu;
+}
+
+/// ONNX Runtime, if the model is to run there.
+std::unique_ptr<OnnxRuntime> runtime_for(const OptSettings& options) {
+  if (!measures_in_runtime(options) || options.coverage_only) return nullptr;
+  OnnxRuntime::Options of_runtime;
+  of_runtime.python = python_of(options.python);
+  of_runtime.threads = thread_count(options.runtime_threads);
+  of_runtime.patience = options.runtime_patience;
+  return std::make_unique<OnnxRuntime>(of_runtime);
 }
 
 /// Records in the model's metadata how it was made.
@@ -239,6 +257,7 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
   with_file_name(options.input, [&] { overwrite_input_shapes(model, options.new_shapes); });
   const onnx::CheckOptions checking = check_options(options, model.proto());
 
+  const std::unique_ptr<OnnxRuntime> runtime = runtime_for(options);
   const bool searches = options.budget > 0 && !options.coverage_only;
   if (searches) phases.begin("rules", "reading the rules");
   const SearchRules rules = searches ? rules_for(options, console) : SearchRules{};
@@ -248,9 +267,12 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
     return ExitCode::interrupted;
   }
 
+  if (runtime) gpu = std::make_shared<RuntimePrices>(*runtime);
   pricing::Pricing pricing(options.pricing, gpu_for(options, std::move(gpu), console), measuring_on(console));
-  OptRun run{model, options, checking, checking.shapes, rules, pricing, console, phases, certificate, spoil};
+  OptRun run{model,   options, checking,    checking.shapes, rules,        pricing,
+             console, phases,  certificate, spoil,           runtime.get()};
   for (const auto& [name, data] : checking.data) run.shapes[name] = data.extents();
+  if (runtime) with_file_name(options.input, [&] { require_runs(run); });
   if (options.coverage_only) {
     summary.coverage_only = true;
     summary.after = summary.before;
@@ -278,6 +300,7 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
   summary.passes = std::move(result.passes);
   summary.search = std::move(result.search);
   summary.confirmed = result.confirmed;
+  summary.in_runtime = std::move(result.in_runtime);
   summary.check = std::move(result.check);
   summary.prices = pricing.source();
   summary.measured = pricing.measured();

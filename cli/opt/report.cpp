@@ -34,6 +34,25 @@ Json json_of(const ModelCounts& counts) {
   return {{"nodes", counts.total()}, {"bytes", counts.bytes}, {"operators", counts.operators}, {"predicted", figures}};
 }
 
+Json json_of(const Ratio& ratio) { return {{"ratio", ratio.value}, {"low", ratio.low}, {"high", ratio.high}}; }
+
+Json json_of(const RuntimeTimes& times) {
+  const auto known = [](const auto& one) { return one ? Json(json_of(*one)) : Json(nullptr); };
+  const auto number = [](const std::optional<double>& one) { return one ? Json(*one) : Json(nullptr); };
+  return {{"machine", times.machine},
+          {"written", name_of(times.written)},
+          {"original_seconds", times.original_seconds},
+          {"clean_ups", known(times.cleaned)},
+          {"search", known(times.found)},
+          {"search_against_clean_ups", known(times.found_to_cleaned)},
+          {"clean_ups_seconds", times.cleaned_seconds},
+          {"predicted_clean_ups_seconds", times.predicted_seconds},
+          {"error_of_predicted_seconds", number(times.error_of_time())},
+          {"predicted", number(times.predicted)},
+          {"error_of_prediction", number(times.error())},
+          {"uncertain", times.uncertain}};
+}
+
 Json json_of(const onnx::Kinds& kinds) {
   return {{"finite_before", kinds.finite}, {"finite_no_longer", kinds.lost}, {"otherwise_special", kinds.other}};
 }
@@ -146,6 +165,7 @@ std::string report_of(const Summary& summary) {
                                              {"low", summary.confirmed->low},
                                              {"high", summary.confirmed->high}}
                                       : Json(nullptr)},
+      {"in_runtime", summary.in_runtime ? json_of(*summary.in_runtime) : Json(nullptr)},
       {"search", json_of_search(summary)},
       {"check", json_of_check(summary)},
       {"check_text", describe_check(summary)},

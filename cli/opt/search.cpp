@@ -183,7 +183,7 @@ std::function<search::RunTime(const Graph&, cost::Layout)> time_of_run(const Gra
                                                                        const cost::DimensionSizes& sizes,
                                                                        const OptSettings& options,
                                                                        const pricing::Pricing& pricing) {
-  if (options.objective != cost::Objective::time) return {};
+  if (options.objective != cost::Objective::time || pricing.is_for_onnxruntime()) return {};
   // The input graph is priced more than once; its time changes when more kernels are measured.
   struct Given {
     std::vector<Value> outputs;

@@ -24,10 +24,10 @@ struct Raw {
   std::string model, second;
   std::string output, engine, budget, objective, device, prices, precision, lanes, alpha, min_gain, max_growth,
       time_budget, check, rtol, atol, seed, jobs, fold_limit, report, html, log_file, color, float_mode, bisect,
-      reduce_with;
+      reduce_with, target, python, runtime_threads, runtime_patience;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, extra_rules, disabled_rules;
   bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
-       list_rules = false, no_partial = false;
+       list_rules = false, no_partial = false, no_measuring = false;
   int verbose = 0, quiet = 0;
 };
 
@@ -98,6 +98,21 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
       "NAME", searching);
   one("--lanes", raw.lanes,
       fmt::format("Streams for concurrent kernels on a GPU; 1: sequential (default {})", gpu::usual_lanes), "N",
+      searching);
+  one("--target", raw.target,
+      "Where the model will run: plan (our runtime; prices of a GPU) or onnxruntime (on this machine's CPU: prices are "
+      "measured there, and the result is kept only if it is faster) (default plan)",
+      "NAME", searching);
+  one("--python", raw.python,
+      "For --target onnxruntime: a Python that can import onnxruntime (default $TASO_PYTHON, or python3)", "FILE",
+      searching);
+  one("--runtime-threads", raw.runtime_threads,
+      "For --target onnxruntime: its threads for an operator; 0: one for each processor (default 0)", "N", searching);
+  app.add_flag("--no-measuring", raw.no_measuring,
+               "For --target onnxruntime: run nothing; use the prices measured before, and do not confirm the result")
+      ->group(searching);
+  one("--runtime-patience", raw.runtime_patience,
+      "For --target onnxruntime: seconds without an answer after which it counts as hanging (default 300)", "S",
       searching);
   app.add_flag("--confirm", options.confirm,
                "Run both models on the GPU; keep the rewrites only if they are faster there")
@@ -244,6 +259,32 @@ void resolve_search(const Raw& raw, OptSettings& options) {
   if (speaks_of_it && options.budget == 0) throw UsageError("--budget 0 cannot be combined with search options");
 }
 
+void resolve_target(const Raw& raw, OptSettings& options) {
+  if (!raw.target.empty() && raw.target != "plan" && raw.target != "onnxruntime")
+    throw UsageError(fmt::format("--target takes plan or onnxruntime, not '{}'", on_one_line(raw.target)));
+  const bool speaks_of_it =
+      raw.no_measuring || !raw.python.empty() || !raw.runtime_threads.empty() || !raw.runtime_patience.empty();
+  if (raw.target != "onnxruntime") {
+    if (speaks_of_it)
+      throw UsageError("--python, --runtime-threads, --runtime-patience and --no-measuring need --target onnxruntime");
+    return;
+  }
+  options.target = OptSettings::Target::onnxruntime;
+  if (!raw.device.empty() || !raw.precision.empty() || !raw.lanes.empty() || options.engine)
+    throw UsageError("--device, --precision, --lanes and --engine are about our own plan, not --target onnxruntime");
+  if (options.objective != cost::Objective::time) throw UsageError("--target onnxruntime minimises time only");
+  options.python = raw.python;
+  options.pricing.for_onnxruntime = true;
+  options.pricing.with_own = true;
+  options.pricing.precision = cost::Precision::fp32;
+  options.pricing.lanes = 1;
+  options.pricing.measures = !raw.no_measuring;
+  if (!raw.runtime_threads.empty())
+    options.runtime_threads = static_cast<unsigned>(whole_number("--runtime-threads", raw.runtime_threads, 4096));
+  if (!raw.runtime_patience.empty())
+    options.runtime_patience = number_from_zero("--runtime-patience", raw.runtime_patience);
+}
+
 void resolve_rules(const Raw& raw, OptSettings& options) {
   for (const auto& file : raw.rules) options.rule_files.emplace_back(file);
   for (const auto& file : raw.extra_rules) options.extra_rules.emplace_back(file);
@@ -260,6 +301,7 @@ void resolve(const Raw& raw, OptSettings& options) {
   constexpr auto large = std::numeric_limits<std::uint64_t>::max();
   resolve_files(raw, options);
   resolve_search(raw, options);
+  resolve_target(raw, options);
   resolve_rules(raw, options);
   if (!raw.check.empty()) options.samples = static_cast<unsigned>(whole_number("--check", raw.check, 1'000'000));
   if (!raw.rtol.empty()) options.rtol = number_from_zero("--rtol", raw.rtol);

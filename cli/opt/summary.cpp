@@ -88,7 +88,7 @@ std::vector<Row> figure_rows(const pricing::Figures& before, const pricing::Figu
 /// Warns if the predicted gain may come only from kernels that were never measured.
 std::string warning_of(const Summary& summary) {
   if (!summary.search || !summary.search->changed() || summary.search->objective != cost::Objective::time) return "";
-  if (!summary.before.figures || !summary.after.figures || summary.confirmed) return "";
+  if (!summary.before.figures || !summary.after.figures || summary.confirmed || summary.in_runtime) return "";
   const pricing::Figures &before = *summary.before.figures, &after = *summary.after.figures;
   const double gain = before.seconds - after.seconds;
   const double guessed = (after.seconds - after.measured) - (before.seconds - before.measured);
@@ -243,6 +243,7 @@ std::string table_of(const Summary& summary) {
                         summary.confirmed->low, summary.confirmed->high);
   if (summary.search && !summary.search->unconfirmed.empty())
     text += fmt::format("not confirmed on the GPU: {}\n", on_one_line(summary.search->unconfirmed));
+  if (summary.in_runtime) text += text_of(*summary.in_runtime);
   text += fmt::format("check: {}\n", describe_check(summary));
   std::vector<std::string> times;
   for (const auto& [phase, seconds] : summary.seconds) times.push_back(fmt::format("{} {:.2f} s", phase, seconds));

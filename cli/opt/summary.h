@@ -12,6 +12,7 @@
 #include "cli/details/changes.h"
 #include "cli/opt/coverage.h"
 #include "cli/opt/search.h"
+#include "cli/target/runtime_times.h"
 #include "onnx/check/compare.h"
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/model/model.h"
@@ -41,6 +42,7 @@ struct Summary {
   double measuring = 0;                    ///< seconds that this took
   std::optional<SearchSummary> search;     ///< missing if there was no search
   std::optional<Ratio> confirmed;          ///< how many times as fast it is on the GPU; missing without --confirm
+  std::optional<RuntimeTimes> in_runtime;  ///< with --target onnxruntime
   std::optional<onnx::CheckResult> check;  ///< missing if the check is off
   pricing::AssumedSizes assumed;           ///< sizes that the prices assume
   std::optional<Details> details;          ///< for the page, if one is written

@@ -198,7 +198,8 @@ PlanValue corrected_value(const GraphView& view, PlanNode root) {
   if (place(root) >= view.known_covers_.size())
     view.known_covers_.resize(std::max(place(root) + 1, 2 * view.known_covers_.size()));
   if (const auto& known = view.known_covers_[place(root)]; known.time == view.time_) return known.corrected;
-  const PlanValue corrected = find_corrected(view, root);
+  const PlanValue corrected =
+      view.layout() == Layout::onnxruntime ? no_plan_value : find_corrected(view, root);  // it writes all of a result
   view.known_covers_[place(root)] = {view.time_, GraphView::KnownCover::State::corrected, corrected, no_plan_value};
   return corrected;
 }

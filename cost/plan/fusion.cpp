@@ -382,7 +382,7 @@ Kernel Fusion::conversion(PlanValue value) const {
 
 Cost Fusion::price(PlanNode node, const KernelPrices& prices) const {
   Cost sum = leader(node) == node ? prices.price(view_, kernel(node)) : 0;
-  if (view_.layout() == Layout::channels_first) return sum;
+  if (view_.layout() != Layout::channels_last) return sum;
   for (std::size_t i = 0; i < view_.results(node); ++i) {
     const PlanValue value = view_.result(node, i);
     if (value != no_plan_value && is_converted(view_, value)) sum += prices.price(view_, conversion(value));

@@ -26,9 +26,11 @@ inline constexpr PlanValue no_plan_value{std::numeric_limits<std::uint32_t>::max
 constexpr std::size_t place(PlanNode node) { return static_cast<std::size_t>(node); }
 constexpr std::size_t place(PlanValue value) { return static_cast<std::size_t>(value); }
 
-/// Image layout of a whole plan: NCHW (channels_first) or NHWC (channels_last).
-enum class Layout : std::uint8_t { channels_first, channels_last };
-/// Of two layouts with the same cost, the first is chosen.
+/// Image layout of a whole plan: NCHW (channels_first) or NHWC (channels_last). The third is no plan of ours, but what
+/// ONNX Runtime would run: NCHW, every value dense in row-major order, and movement a copy, except for reshapes. Its
+/// kernels are groups of operators that are measured together; ONNX Runtime fuses in them what it likes.
+enum class Layout : std::uint8_t { channels_first, channels_last, onnxruntime };
+/// The layouts of our own plans. Of two with the same cost, the first is chosen.
 inline constexpr std::array layouts{Layout::channels_first, Layout::channels_last};
 
 class GraphView {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct Kernel {
   double bytes = 0;               ///< of activations, read and written
 };
 
+inline constexpr std::size_t kinds_of_kernels = static_cast<std::size_t>(Kernel::Kind::opaque) + 1;
 std::string_view name_of(Kernel::Kind kind);
 
 /// The price of a kernel, and its price right after the same kernel with other operands, when its code is still cached.
@@ -52,6 +54,8 @@ class KernelPrices {
     const Cost cost = price(view, kernel);
     return {cost, cost};
   }
+  /// The layouts of plans that these prices are for.
+  virtual std::span<const Layout> layouts() const { return cost::layouts; }
   /// Savings below this are noise.
   virtual Cost noise() const { return 0; }
 };

@@ -26,7 +26,7 @@ bool has_one_batch_stride(const Extents& extents, const std::vector<std::int64_t
 
 /// The axis with `inner` axes inside it. In NHWC the channels, axis 1, are innermost.
 std::size_t axis_outside(std::size_t inner, std::size_t rank, Layout layout) {
-  if (layout == Layout::channels_first || rank < 2) return rank - 1 - inner;
+  if (layout != Layout::channels_last || rank < 2) return rank - 1 - inner;
   if (inner == 0) return 1;
   return inner + 1 < rank ? rank - inner : 0;
 }
@@ -201,8 +201,8 @@ bool is_layout_free(const Extents& extents) {
 }
 
 bool is_writable(const Extents& extents, const Strides& strides, Layout layout) {
-  return layout == Layout::channels_first ? is_packed_but_examples(extents, strides, layout, true)
-                                          : is_part_of_channels(extents, strides);
+  return layout != Layout::channels_last ? is_packed_but_examples(extents, strides, layout, true)
+                                         : is_part_of_channels(extents, strides);
 }
 
 Layout layout_of(const GraphView& view, PlanValue value) {
@@ -258,7 +258,7 @@ bool is_dense(const Extents& extents, const Strides& strides) {
 
 bool is_image(const GraphView& view, PlanValue value) {
   const Extents* extents = view.extents(value);
-  if (view.layout() == Layout::channels_first || extents == nullptr || extents->size() < 3) return false;
+  if (view.layout() != Layout::channels_last || extents == nullptr || extents->size() < 3) return false;
   if (place(value) >= view.known_images_.size())
     view.known_images_.resize(std::max(place(value) + 1, 2 * view.known_images_.size()));
   if (const auto& known = view.known_images_[place(value)]; known.time == view.time_) return known.is_image;
@@ -293,7 +293,7 @@ bool is_image(const GraphView& view, PlanValue value) {
 bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides& strides) {
   const Extents& extents = *view.extents(value);
   const bool rows = is_dense(extents, strides);
-  if (rows && (view.layout() == Layout::channels_first || is_layout_free(extents))) return true;
+  if (rows && (view.layout() != Layout::channels_last || is_layout_free(extents))) return true;
   const std::optional<Role> role = role_of_kernel(view, node);
   if (!role || view.is_free(node)) return rows;
   switch (*role) {
@@ -328,7 +328,7 @@ bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides&
 }
 
 bool is_converted(const GraphView& view, PlanValue value) {
-  if (view.layout() == Layout::channels_first || view.is_weight(value) || view.extents(value) == nullptr) return false;
+  if (view.layout() != Layout::channels_last || view.is_weight(value) || view.extents(value) == nullptr) return false;
   if (is_layout_free(*view.extents(value))) return false;
   const Strides strides = strides_in_memory(view, value);
   if (view.is_output(value) && !view.is_output_on_border(value) && !is_dense(*view.extents(value), strides))
@@ -362,6 +362,7 @@ bool ends_views(const GraphView& view, PlanValue value) {
 std::optional<Strides> seen(const GraphView& view, PlanValue value) {
   const PlanNode producer = view.producer(value);
   if (!only_moves(view, producer) || ends_views(view, value)) return std::nullopt;
+  if (view.layout() == Layout::onnxruntime && role_of(view, producer) != Role::reshape) return std::nullopt;
   std::optional<Strides> strides = seen_through(view, producer, strides_in_memory(view, view.operand(producer, 0)));
   if (!strides) return std::nullopt;
   // A copy would have exactly these strides. Readers that need the other layout get a conversion.
@@ -441,6 +442,7 @@ bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand) {
   if (layout_of(view, value) != layout_of(view, whole) && !is_layout_free(*view.extents(whole))) return false;
   // The result of an inner concat of a chain has no place of its own; its operands decide for themselves.
   if (joined(view, producer) == concat) return true;
+  if (view.layout() == Layout::onnxruntime) return false;
   // A correction is copied at the end: in place it would have to wait for the corrected value. Nothing else may read
   // what corrections overwrite.
   if (corrected_value(view, root) != no_plan_value) return false;

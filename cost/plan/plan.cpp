@@ -233,20 +233,23 @@ Plan plan(const Graph& graph, const KernelPrices& prices, const PlanOptions& opt
 }
 
 Plan best_plan(const Graph& graph, const KernelPrices& prices, const DimensionSizes& sizes) {
-  Plan first = plan(graph, prices, {sizes, Layout::channels_first});
-  Plan last = plan(graph, prices, {sizes, Layout::channels_last});
-  if (last.cost < first.cost) return last;
-  return first;
+  const std::span<const Layout> possible = prices.layouts();
+  Plan best = plan(graph, prices, {sizes, possible.front()});
+  for (const Layout layout : possible.subspan(1))
+    if (Plan other = plan(graph, prices, {sizes, layout}); other.cost < best.cost) best = std::move(other);
+  return best;
 }
 
 Layout best_layout(const Graph& graph, const KernelPrices& prices, const DimensionSizes& sizes, unsigned threads) {
-  std::array<Cost, layouts.size()> costs{};
-  parallel_for(threads, std::ssize(layouts), [&](std::int64_t task) {
+  const std::span<const Layout> possible = prices.layouts();
+  if (possible.size() == 1) return possible.front();
+  std::vector<Cost> costs(possible.size(), 0);
+  parallel_for(threads, std::ssize(possible), [&](std::int64_t task) {
     const auto i = static_cast<std::size_t>(task);
-    const WholeGraph view(graph, sizes, layouts[i]);
+    const WholeGraph view(graph, sizes, possible[i]);
     for (const Kernel& kernel : kernels_of(view)) costs[i] += prices.price(view, kernel);
   });
-  return costs[1] < costs[0] ? layouts[1] : layouts[0];
+  return possible[static_cast<std::size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin())];
 }
 
 Corrections corrections_of(const WholeGraph& view, const Plan& plan) {

@@ -58,7 +58,7 @@ class CallMaker {
   /// The strides that the kernel prefers for a constant, which is laid out once in advance.
   Strides strides_of_weight(PlanValue value) const {
     const Extents& extents = *view_.extents(value);
-    if (is_right_factor(value)) {
+    if (view_.layout() != Layout::onnxruntime && is_right_factor(value)) {
       // Column-major: the fastest TF32 products of a GPU expect that.
       Strides strides = packed(extents, Layout::channels_first);
       const std::size_t rank = extents.size();
@@ -225,6 +225,7 @@ class CallMaker {
   }
 
   void copy() {
+    if (view_.layout() == Layout::onnxruntime) return steps();
     switch (*role_of(view_, kernel_.main)) {
       case Role::concat: return gather(write({view_.result(kernel_.main, 0), false}));
       case Role::split: return scatter(kernel_.main, read(kernel_.main, view_.operand(kernel_.main, 0)), 0);

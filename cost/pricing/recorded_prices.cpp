@@ -4,6 +4,8 @@
 #include <cmath>
 #include <mutex>
 
+#include "cost/pricing/onnxruntime_work.h"
+
 namespace taso::cost {
 namespace {
 
@@ -126,7 +128,26 @@ Cost cost_again(const RecordedPrice& price, bool is_warm) {
 }
 
 RecordedPrices::RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision)
-    : database_(std::move(database)), machine_(std::move(machine)), precision_(precision), roofline_(precision) {}
+    : database_(std::move(database)), machine_(std::move(machine)), precision_(precision), roofline_(precision) {
+  factors_.fill(1);
+}
+
+std::span<const Layout> RecordedPrices::layouts() const {
+  static constexpr std::array of_onnxruntime{Layout::onnxruntime};
+  return is_onnxruntime_ ? std::span<const Layout>(of_onnxruntime) : std::span<const Layout>(cost::layouts);
+}
+
+void RecordedPrices::fit(const GraphView& view, std::span<const Kernel> kernels) {
+  std::array<double, kinds_of_kernels> predictions{}, measurements{};
+  for (const Kernel& kernel : kernels)
+    if (const std::optional<Cost> known = measured(view, kernel)) {
+      const auto kind = static_cast<std::size_t>(kernel.kind);
+      predictions[kind] += onnxruntime_nanoseconds(kernel) * 1e3;
+      measurements[kind] += static_cast<double>(*known);
+    }
+  for (std::size_t kind = 0; kind < kinds_of_kernels; ++kind)
+    if (predictions[kind] > 0) factors_[kind] = measurements[kind] / predictions[kind];
+}
 
 std::optional<RecordedPrices::Costs> RecordedPrices::recorded(const Call& call) const {
   const RecordedPrice* const price = database_->find(machine_, text_of(call));
@@ -212,7 +233,10 @@ bool RecordedPrices::is_incomplete(const GraphView& view, const Kernel& kernel) 
 }
 
 Cost RecordedPrices::predicted(const GraphView& view, const Kernel& kernel, const Found& found) const {
-  const double cost = static_cast<double>(roofline_.price(view, kernel)) * (found.is_trusted ? 1 : caution_);
+  const double alone = is_onnxruntime_
+                           ? onnxruntime_nanoseconds(kernel) * 1e3 * factors_[static_cast<std::size_t>(kernel.kind)]
+                           : static_cast<double>(roofline_.price(view, kernel));
+  const double cost = alone * (found.is_trusted ? 1 : caution_);
   const Cost rounded_cost = std::min(static_cast<Cost>(std::llround(cost)), highest_kernel_price);
   return found.most ? std::min(rounded_cost, is_warm_ ? found.most->warm : found.most->cold) : rounded_cost;
 }

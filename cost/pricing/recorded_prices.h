@@ -1,6 +1,7 @@
 // Measured prices where they exist, and prices from the roofline for all other kernels.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <shared_mutex>
 #include <unordered_map>
@@ -21,7 +22,13 @@ class RecordedPrices : public KernelPrices {
   RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision);
   Cost price(const GraphView& view, const Kernel& kernel) const override;
   PriceTwice price_twice(const GraphView& view, const Kernel& kernel) const override;
+  std::span<const Layout> layouts() const override;
   Cost noise() const override { return h200_noise; }
+  /// Prices are those of operators in ONNX Runtime, and so are predictions. Not thread-safe against readers.
+  void set_onnxruntime() { is_onnxruntime_ = true; }
+  /// In ONNX Runtime: makes predictions of each kind of kernel fit the measured ones of this plan, in the sum. Not
+  /// thread-safe against readers.
+  void fit(const GraphView& view, std::span<const Kernel> kernels);
   /// Exempts this kernel, if unmeasured, from the caution factor, because the given graph already contains it. Not
   /// thread-safe against readers.
   void trust(const GraphView& view, const Kernel& kernel);
@@ -77,6 +84,8 @@ class RecordedPrices : public KernelPrices {
   Precision precision_;
   bool is_warm_ = false;
   double caution_ = 1;
+  bool is_onnxruntime_ = false;
+  std::array<double, kinds_of_kernels> factors_;  // of predictions in ONNX Runtime, by kind
   Roofline roofline_;
   mutable std::shared_mutex mutex_;
   mutable std::unordered_multimap<std::size_t, Known> known_;  // by hash of the call, because building its text is slow

@@ -121,6 +121,8 @@ class Accelerator {
   /// Announces calls that will be measured soon, in this order, so that they can be prepared in the background. An
   /// empty list cancels earlier announcements.
   virtual void expect(std::span<const cost::Call> calls) { (void)calls; }
+  /// Whether measure() knows such calls; others stay predicted.
+  virtual bool can_measure(const cost::Call& /*call*/) const { return true; }
   virtual Measurement measure(const cost::Call& call) = 0;
   /// Measures a given variant with all figures. Throws EnvironmentError if this variant is not possible.
   virtual Measurement measure_choice(const cost::Call& call, const std::string& choice) = 0;

@@ -71,7 +71,7 @@ Figures figures_of(const Graph& graph, const cost::DimensionSizes& sizes, const 
     figures.opaque.push_back({view.opaque(step.kernel.main)->serial, cost::in_units(cost::Objective::time, step.price),
                               why_on_host(view, step.kernel)});
   }
-  add_lanes(figures, view, graph, laid_out, pricing);
+  if (!pricing.is_for_onnxruntime()) add_lanes(figures, view, graph, laid_out, pricing);
   return figures;
 }
 

@@ -54,7 +54,7 @@ void require_prices(const fs::path& file) {
   std::error_code error;
   if (!fs::exists(file, error))
     throw InputError(
-        fmt::format("--prices: {} does not exist (it is only created with --device cuda)", on_one_line(file.string())));
+        fmt::format("--prices: {} does not exist (it is only created by measuring)", on_one_line(file.string())));
 }
 
 PriceStore::PriceStore(std::optional<fs::path> file, bool with_shipped, bool with_own)

@@ -35,6 +35,14 @@ std::vector<cost::Call> in_order(const MissingCalls& missing) {
   return calls;
 }
 
+/// The machine with the most prices of ONNX Runtime; empty if there is none.
+std::string machine_with_onnxruntime(const cost::PriceDatabase& prices) {
+  std::string best;
+  for (const std::string& machine : prices.machines())
+    if (machine.find("ONNX Runtime") != std::string::npos && prices.size(machine) > prices.size(best)) best = machine;
+  return best;
+}
+
 /// A graph in one layout, and its kernels.
 struct LaidOut {
   LaidOut(const Graph& graph, const cost::DimensionSizes& sizes, cost::Layout layout, const cost::RecordedPrices& times)
@@ -51,6 +59,7 @@ struct LaidOut {
 
 Pricing::Pricing(const PricingOptions& options, std::shared_ptr<gpu::Accelerator> gpu, std::unique_ptr<Watcher> watcher)
     : measures_(options.measures),
+      is_for_onnxruntime_(options.for_onnxruntime),
       watcher_(std::move(watcher)),
       store_(options.file, options.with_shipped, options.on_gpu || options.with_own),
       gpu_(std::move(gpu)),
@@ -62,7 +71,9 @@ Pricing::Pricing(const PricingOptions& options, std::shared_ptr<gpu::Accelerator
   if (options.given != nullptr) store_.use(*options.given);
   if (gpu_ && options.with_other_versions && store_.all().size(machine_) == 0)
     other_versions_ = store_.adopt(machine_, gpu_->device());
+  if (is_for_onnxruntime_ && !gpu_) machine_ = machine_with_onnxruntime(store_.all());
   times_ = std::make_unique<cost::RecordedPrices>(store_.shared(), machine_, options.precision);
+  if (is_for_onnxruntime_) times_->set_onnxruntime();
 }
 
 std::optional<gpu::Measurement> Pricing::measured_as_before(const cost::Call& call, const std::string& text) {
@@ -88,7 +99,8 @@ void Pricing::measure_call(const cost::Call& call) {
   }
   if (!found.trouble.empty()) {
     watcher_->note(fmt::format("{}: {}", found.trouble, text));
-    times_->learn(call, price_of_impossible);
+    // In ONNX Runtime the whole model has run, so it can run this too, just not by itself.
+    if (!is_for_onnxruntime_) times_->learn(call, price_of_impossible);
     return;
   }
   store_.add(machine_, text, found);
@@ -107,12 +119,13 @@ std::size_t Pricing::measure_kernels(const Graph& graph, const cost::DimensionSi
   if (!gpu_ || !measures_) return 0;
   std::size_t done = 0;
   std::optional<cost::Cost> best;
-  // Start with the more promising layout. In the other one, measure only until it is clearly slower.
-  const cost::WholeGraph last(graph, sizes, cost::Layout::channels_last),
-      first(graph, sizes, cost::Layout::channels_first);
-  std::array<const cost::WholeGraph*, 2> views{&last, &first};
-  if (cost::plan(first, *times_).cost < cost::plan(last, *times_).cost) std::swap(views[0], views[1]);
-  for (const cost::WholeGraph* const view : views) {
+  // Start with the most promising layout. In the others, measure only until they are clearly slower.
+  std::vector<std::unique_ptr<cost::WholeGraph>> views;
+  for (const cost::Layout layout : times_->layouts())
+    views.insert(views.begin(), std::make_unique<cost::WholeGraph>(graph, sizes, layout));
+  if (views.size() == 2 && cost::plan(*views[1], *times_).cost < cost::plan(*views[0], *times_).cost)
+    std::swap(views[0], views[1]);
+  for (const auto& view : views) {
     for (std::size_t left = std::numeric_limits<std::size_t>::max(); goes_on();) {
       const cost::Plan laid = cost::plan(*view, *times_);
       MissingCalls found;
@@ -128,6 +141,7 @@ std::size_t Pricing::measure_kernels(const Graph& graph, const cost::DimensionSi
       done += measure_all({missing.data(), count});
     }
   }
+  if (is_for_onnxruntime_ && done > 0) times_->fit(*views[0], cost::kernels_of(*views[0]));
   return done;
 }
 
@@ -135,18 +149,17 @@ void Pricing::add_missing(const cost::GraphView& view, const cost::Plan& laid, M
   for (const cost::Plan::Step& step : laid.steps) {
     if (!cost::can_be_called(view, step.kernel) || !times_->is_incomplete(view, step.kernel)) continue;
     cost::Call call = cost::call_of(view, step.kernel, times_->precision()).call;
+    if (gpu_ && !gpu_->can_measure(call)) continue;
     const std::string text = cost::text_of(call);
     missing.try_emplace(text, MissingCall{std::move(call), 0}).first->second.predicted += step.price;
   }
 }
 
 cost::Cost Pricing::find_missing(const Graph& graph, const cost::DimensionSizes& sizes, MissingCalls& missing) const {
-  const cost::WholeGraph last(graph, sizes, cost::Layout::channels_last),
-      first(graph, sizes, cost::Layout::channels_first);
-  const cost::Plan laid_last = cost::plan(last, *times_), laid_first = cost::plan(first, *times_);
-  const bool is_first = laid_first.cost < laid_last.cost;
-  add_missing(is_first ? first : last, is_first ? laid_first : laid_last, missing);
-  return is_first ? laid_first.cost : laid_last.cost;
+  const cost::WholeGraph view(graph, sizes, cost::best_layout(graph, *times_, sizes));
+  const cost::Plan laid = cost::plan(view, *times_);
+  add_missing(view, laid, missing);
+  return laid.cost;
 }
 
 std::size_t Pricing::measure(const MissingCalls& missing) { return gpu_ ? measure_all(in_order(missing)) : 0; }
@@ -183,6 +196,10 @@ double Pricing::share_measured(const Graph& graph, const cost::DimensionSizes& s
 
 void Pricing::choose(const Graph& graph, const cost::DimensionSizes& sizes) {
   set_cache_residency(graph, sizes);
+  if (is_for_onnxruntime_) {
+    const cost::WholeGraph view(graph, sizes, cost::Layout::onnxruntime);
+    return times_->fit(view, cost::kernels_of(view));
+  }
   if (machine_.empty() || gpu_) return;
   std::array<std::optional<LaidOut>, cost::layouts.size()> both;
   parallel_for(threads_, std::ssize(both), [&](std::int64_t task) {
@@ -236,6 +253,7 @@ std::string Pricing::similar_choice(const cost::Call& call, std::span<const std:
 std::string Pricing::source() const {
   if (gpu_) return fmt::format("measured on this machine: {}; {} just now", machine_, with_commas(measured_));
   if (machine_.empty()) return "predicted, none measured";
+  if (is_for_onnxruntime_) return fmt::format("measured before: {}", machine_);
   if (!known_) return fmt::format("measured on another machine: {}", machine_);
   if (*known_ == 0)
     return fmt::format("predicted, within a factor of {} for nine of ten kernels; none was measured on {}",

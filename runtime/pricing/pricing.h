@@ -40,6 +40,9 @@ struct PricingOptions {
   const cost::PriceDatabase* given = nullptr;  ///< counts before all others
   /// If there are none for this machine, use those of the same GPU with other versions of its libraries.
   bool with_other_versions = false;
+  /// Prices of operators in ONNX Runtime. The "GPU" then measures there; without one, the prices of a machine count
+  /// that has some.
+  bool for_onnxruntime = false;
 };
 
 /// A call that was never measured, or not in all surroundings, and the predicted time of all such kernels of a graph.
@@ -81,6 +84,7 @@ class Pricing {
   std::uint32_t lanes() const { return lanes_; }
   unsigned threads() const { return threads_; }
   /// Whether nearly all of the model's time is measured.
+  bool is_for_onnxruntime() const { return is_for_onnxruntime_; }
   bool is_measured() const { return gpu_ || (!machine_.empty() && !known_); }
   /// Describes where the prices come from, for people.
   std::string source() const;
@@ -117,6 +121,7 @@ class Pricing {
   bool goes_on() const;
 
   bool measures_;
+  bool is_for_onnxruntime_;
   std::unique_ptr<Watcher> watcher_;
   PriceStore store_;
   std::shared_ptr<gpu::Accelerator> gpu_;

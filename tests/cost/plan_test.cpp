@@ -45,8 +45,11 @@ std::vector<Section> sections_of(const std::string& text) {
 
 std::string describe(const std::string& text_of_graph) {
   const Graph graph = parse_graph(text_of_graph);
-  const bool last = text_of_graph.find("# NHWC") != std::string::npos;
-  const WholeGraph view(graph, {}, last ? Layout::channels_last : Layout::channels_first);
+  const auto says = [&](std::string_view what) { return text_of_graph.find(what) != std::string::npos; };
+  const WholeGraph view(graph, {},
+                        says("# NHWC")           ? Layout::channels_last
+                        : says("# ONNX Runtime") ? Layout::onnxruntime
+                                                 : Layout::channels_first);
   const Plan laid = plan(view, Roofline());
   std::string text;
   for (const Plan::Step& step : laid.steps) {

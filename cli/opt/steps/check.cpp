@@ -99,12 +99,12 @@ Compared without_bad_rules(const OptRun& run, const Candidate& found, const Obje
 }  // namespace
 
 Candidate check(const OptRun& run, Candidate found) {
-  if (run.options.samples == 0) return found;
+  if (run.options.samples == 0 || found.is_untouched) return found;
   run.phases.begin("check", "comparing both models");
   Compared compared = compare_and_draft(run, std::move(found));
   if (compared.objection && compared.candidate.is_improved()) {
     compared = without_bad_rules(run, compared.candidate, *compared.objection);
-    if (!compared.objection && run.options.confirm && compared.candidate.is_improved()) {
+    if (!compared.objection && (run.options.confirm || run.runtime != nullptr) && compared.candidate.is_improved()) {
       compared.candidate = confirm(run, std::move(compared.candidate));
       if (!compared.candidate.is_improved()) compared = compare(run, std::move(compared.candidate));
     }

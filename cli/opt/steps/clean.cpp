@@ -57,6 +57,7 @@ Candidate leave_as_it_is(const OptRun& run, const Candidate& given_up, const std
   plain.cleaned = imported(*plain.edit);
   if (plain.cleaned) plain.coverage = coverage_of(plain.edit->view(), *plain.cleaned);
   plain.search = given_up.search;
+  plain.in_runtime = given_up.in_runtime;
   plain.check = onnx::CheckResult{true, onnx::CheckResult::Scope::unchanged, 0, 0,
                                   fmt::format("no clean-up was kept: {}", reason)};
   return plain;
@@ -67,6 +68,7 @@ Candidate give_up(const OptRun& run, const Candidate& found, const std::string& 
   cleaned.search = found.search;
   cleaned.search->give_up(reason);
   cleaned.confirmed = found.confirmed;
+  cleaned.in_runtime = found.in_runtime;
   return cleaned;
 }
 

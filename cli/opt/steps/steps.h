@@ -17,6 +17,8 @@
 #include "cli/opt/phases.h"
 #include "cli/opt/search.h"
 #include "cli/opt/settings.h"
+#include "cli/target/onnxruntime.h"
+#include "cli/target/runtime_times.h"
 #include "onnx/check/compare.h"
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/export/edit.h"
@@ -42,6 +44,7 @@ struct OptRun {
   Phases& phases;
   const rules::RewriteCertificate& certificate;  ///< without what the steps find
   const Spoil& spoil;
+  OnnxRuntime* runtime = nullptr;  ///< where the model will run; null for our own plan
 };
 
 /// A candidate as a model, with a certificate that was replayed.
@@ -72,6 +75,7 @@ struct Candidate {
   std::optional<Coverage> coverage;        ///< of that graph
   std::optional<SearchSummary> search;     ///< missing if there was no search
   std::optional<Ratio> confirmed;          ///< how many times as fast it is on the GPU
+  std::optional<RuntimeTimes> in_runtime;  ///< with --target onnxruntime
   std::optional<onnx::CheckResult> check;  ///< missing if the models were not compared
   KnownFigures before, after;
   std::optional<Draft> draft;  ///< if it was made ahead
@@ -95,6 +99,13 @@ Candidate improve(const OptRun& run, Candidate cleaned, const SearchRules& rules
 /// With --confirm, runs both models on the GPU. Gives up a candidate that is not faster there or cannot run; keeps one
 /// that was interrupted before the result was certain.
 Candidate confirm(const OptRun& run, Candidate found);
+
+/// Throws InputError if ONNX Runtime cannot run the model as it was read.
+void require_runs(const OptRun& run);
+/// Runs the candidate, the cleaned-up model and the original in turn in ONNX Runtime. Gives up what is not faster than
+/// the cleaned-up model, and clean-ups that are slower than the original. Keeps a candidate if it is interrupted before
+/// the result is certain.
+Candidate confirm_in_runtime(const OptRun& run, Candidate found);
 
 /// Compares the outputs of both models, unless the check is off, and makes the draft meanwhile. Leaves out rules whose
 /// results do not agree or cannot be checked, and repeats the search; undoes clean-ups that cannot be checked. If the

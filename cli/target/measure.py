@@ -1,0 +1,223 @@
+"""Runs models in ONNX Runtime for taso-opt --target onnxruntime, and tells how long they take.
+
+python3 measure.py THREADS
+
+It reads commands from the standard input and answers each with one line: "ok ...", "error ..." if ONNX Runtime refuses,
+or "broken ..." if the machine does (no space left). A command is a line of words; where a word is a SIZE, that many
+bytes follow the line. It ends with its input.
+
+    load SIZE                              a serialised model; answers its number
+    open SIZE                              the same, for the path of a model
+    input MODEL SIZE SIZE TYPE EXTENT...   the name of an input and its contents, as numpy's TYPE
+    turns SECONDS MODEL...                 runs the models in turn; answers the nanoseconds of a run for every model,
+                                           round by round
+    price MODEL SECONDS                    answers nanoseconds of a run, half of the interquartile range relative to
+                                           them, the share of reorderings, and the kernels that ran
+    drop MODEL                             forgets a model
+
+The first line that it writes is "ok PROTOCOL THREADS VERSION PROCESSOR". With one thread, times are processor time,
+which other programs on the machine disturb less; else they are times of the clock.
+"""
+
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+
+PROTOCOL = 1
+BLOCK_NANOSECONDS = 5_000_000
+FEWEST_BLOCKS = 5
+MOST_PROFILED_RUNS = 10
+# ONNX Runtime puts these around convolutions in its own layout. In a network, only the first and the last pay for them.
+REORDERINGS = {"ReorderInput", "ReorderOutput"}
+
+
+def numpy_type(name):
+    names = {"float": "float32", "double": "float64"}
+    inner = name.removeprefix("tensor(").removesuffix(")")
+    return names.get(inner, inner)
+
+
+class Model:
+    def __init__(self, source, threads):
+        self.source = source
+        self.threads = threads
+        self.session = self.open(self.options())
+        self.feed = None
+        self.given = {}
+        self.binding = None
+
+    def options(self):
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+        options.intra_op_num_threads = self.threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        return options
+
+    def open(self, options):
+        return onnxruntime.InferenceSession(self.source, options, providers=["CPUExecutionProvider"])
+
+    def inputs(self):
+        """What was given, and for all other inputs random numbers or zeros."""
+        if self.feed is None:
+            random = numpy.random.default_rng(1)
+            self.feed = dict(self.given)
+            for one in self.session.get_inputs():
+                if one.name in self.feed:
+                    continue
+                shape = [extent if isinstance(extent, int) else 1 for extent in one.shape]
+                kind = numpy.dtype(numpy_type(one.type))
+                drawn = random.standard_normal(shape) if kind.kind == "f" else numpy.zeros(shape)
+                self.feed[one.name] = drawn.astype(kind)
+        return self.feed
+
+    def run(self, times):
+        feed, session = self.inputs(), self.session
+        start = now()
+        for _ in range(times):
+            session.run(None, feed)
+        return now() - start
+
+    def run_bound(self, times):
+        """As run(), but without passing arrays to and fro, which takes a microsecond for each."""
+        if self.binding is None:
+            self.binding = self.session.io_binding()
+            for name, array in self.inputs().items():
+                self.binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(array))
+            for output in self.session.get_outputs():
+                self.binding.bind_output(output.name)
+        binding, session = self.binding, self.session
+        start = now()
+        for _ in range(times):
+            session.run_with_iobinding(binding)
+        return now() - start
+
+    def time_once(self):
+        """After a run, which allocates memory."""
+        self.run(1)
+        return max(1, self.run(1))
+
+
+class Measuring:
+    def __init__(self, threads):
+        self.threads = threads
+        self.models = {}
+        self.next = 0
+
+    def add(self, source):
+        model = Model(source, self.threads)
+        self.next += 1
+        self.models[self.next] = model
+        return str(self.next)
+
+    def load(self, content):
+        return self.add(content)
+
+    def open(self, path):
+        return self.add(os.fsdecode(path))
+
+    def input(self, model, name, content, kind, *extents):
+        model = self.models[int(model)]
+        array = numpy.frombuffer(content, dtype=numpy.dtype(kind)).reshape([int(extent) for extent in extents])
+        model.given[name.decode()] = array
+        model.feed = None
+
+    def drop(self, model):
+        del self.models[int(model)]
+
+    def turns(self, seconds, *numbers):
+        models = [self.models[int(number)] for number in numbers]
+        blocks = [max(1, round(BLOCK_NANOSECONDS / model.time_once())) for model in models]
+        rounds = []
+        end = time.monotonic() + float(seconds)
+        while not rounds or time.monotonic() < end:
+            row = [0] * len(models)
+            for order in (range(len(models)), reversed(range(len(models)))):  # A B B A
+                for i in order:
+                    row[i] += models[i].run(blocks[i]) / blocks[i] / 2
+            rounds.append(row)
+        return " ".join(str(round(one)) for row in rounds for one in row)
+
+    def price(self, model, seconds):
+        model = self.models[int(model)]
+        once = model.time_once()
+        block = max(1, min(1000, round(BLOCK_NANOSECONDS / 5 / once)))
+        times = []
+        end = time.monotonic() + float(seconds)
+        while len(times) < FEWEST_BLOCKS or time.monotonic() < end:
+            times.append(model.run_bound(block) / block)
+            if len(times) >= 3 and sum(times) * block > 1e9 * float(seconds):  # long runs vary little
+                break
+        low, middle, high = numpy.percentile(times, (25, 50, 75))
+        kernels = self.kernels(model, max(1, min(MOST_PROFILED_RUNS, round(BLOCK_NANOSECONDS / once))))
+        all_of_them = sum(kernels.values()) or 1
+        reordering = sum(time for name, time in kernels.items() if name in REORDERINGS) / all_of_them
+        names = ",".join(f"{name}={round(100 * time / all_of_them)}" for name, time in kernels.items())
+        return f"{round(middle)} {(high - low) / 2 / middle:.4f} {reordering:.4f} {names or '-'}"
+
+    def kernels(self, model, runs):
+        """The time of each kind of kernel, from ONNX Runtime's own profile."""
+        with tempfile.TemporaryDirectory() as folder:
+            options = model.options()
+            options.enable_profiling = True
+            options.profile_file_prefix = str(pathlib.Path(folder) / "profile")
+            session = model.open(options)
+            for _ in range(runs):
+                session.run(None, model.inputs())
+            events = json.loads(pathlib.Path(session.end_profiling()).read_text())
+        kernels = {}
+        for event in events:
+            if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
+                name = event["args"]["op_name"]
+                kernels[name] = kernels.get(name, 0) + event["dur"]
+        return kernels
+
+
+# For each command: the places of the words that are sizes.
+COMMANDS = {"load": (0,), "open": (0,), "input": (1, 2), "turns": (), "price": (), "drop": ()}
+
+
+def processor():
+    try:
+        text = subprocess.run(["lscpu"], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
+    except OSError:
+        text = ""
+    names = [line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("Model name:")]
+    return f"{platform.machine()} {names[0] if names else platform.processor()}".strip()
+
+
+def serve(given, answers, measuring):
+    while line := given.readline():
+        command, *words = line.decode().split()
+        try:
+            for place in COMMANDS[command]:
+                size = int(words[place])
+                words[place] = given.read(size)
+                if len(words[place]) != size:
+                    return
+            answer = f"ok {getattr(measuring, command)(*words) or ''}".rstrip()
+        except (OSError, MemoryError) as error:
+            answer = "broken " + " ".join(f"{type(error).__name__}: {error}".split())
+        except Exception as error:
+            answer = "error " + " ".join(f"{type(error).__name__}: {error}".split())
+        answers.write(answer.encode() + b"\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    # What ONNX Runtime itself prints must not get between the answers.
+    channel = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    import numpy
+    import onnxruntime
+
+    wanted = int(sys.argv[1])
+    now = time.thread_time_ns if wanted == 1 else time.perf_counter_ns
+    channel.write(f"ok {PROTOCOL} {wanted} {onnxruntime.__version__} {processor()}\n".encode())
+    channel.flush()
+    serve(sys.stdin.buffer, channel, Measuring(wanted))

@@ -1,0 +1,63 @@
+#include "cli/target/runtime_times.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cost/plan/objective.h"
+
+namespace taso::cli {
+namespace {
+
+std::string ratio_text(const Ratio& ratio) {
+  return fmt::format("{:.3f} times as fast ({:.3f} to {:.3f})", ratio.value, ratio.low, ratio.high);
+}
+
+}  // namespace
+
+std::optional<double> RuntimeTimes::error() const {
+  if (!predicted || !found_to_cleaned) return std::nullopt;
+  return *predicted / found_to_cleaned->value - 1;
+}
+
+std::optional<double> RuntimeTimes::error_of_time() const {
+  if (predicted_seconds <= 0 || cleaned_seconds <= 0) return std::nullopt;
+  return predicted_seconds / cleaned_seconds - 1;
+}
+
+std::string_view name_of(RuntimeTimes::Written written) {
+  switch (written) {
+    case RuntimeTimes::Written::original: return "original";
+    case RuntimeTimes::Written::cleaned: return "clean-ups";
+    case RuntimeTimes::Written::found: break;
+  }
+  return "search";
+}
+
+std::string text_of(const RuntimeTimes& times) {
+  std::vector<std::string> parts;
+  if (times.original_seconds > 0)
+    parts.push_back(fmt::format("the original takes {}", cost::text_of_seconds(times.original_seconds)));
+  if (times.cleaned) parts.push_back(fmt::format("clean-ups alone are {}", ratio_text(*times.cleaned)));
+  if (times.found) parts.push_back(fmt::format("with the search it is {}", ratio_text(*times.found)));
+  if (!times.uncertain.empty()) parts.push_back(times.uncertain);
+  if (parts.size() == 1 && times.uncertain.empty()) parts.push_back("nothing changed");
+  std::string text = fmt::format("target: {}: {}; kept: {}\n", times.machine, fmt::join(parts, ", "),
+                                 times.written == RuntimeTimes::Written::found     ? "clean-ups and search"
+                                 : times.written == RuntimeTimes::Written::cleaned ? "clean-ups"
+                                                                                   : "the original");
+  std::vector<std::string> errors;
+  if (const auto error = times.error_of_time())
+    errors.push_back(fmt::format("the cleaned-up model should take {}, and takes {}: off by {:+.1f} %",
+                                 cost::text_of_seconds(times.predicted_seconds),
+                                 cost::text_of_seconds(times.cleaned_seconds), 100 * *error));
+  if (const auto error = times.error())
+    errors.push_back(fmt::format("the search should gain {:.1f} %, and gains {:.1f} %: off by {:+.1f} %",
+                                 100 * (*times.predicted - 1), 100 * (times.found_to_cleaned->value - 1),
+                                 100 * *error));
+  if (!errors.empty()) text += fmt::format("prediction: {}\n", fmt::join(errors, "; "));
+  return text;
+}
+
+}  // namespace taso::cli
