@@ -53,11 +53,15 @@ if(TARGET taso_verifier)
 else()
   set(taso_needs_z3 FALSE)
 endif()
+set(taso_needs_cbc FALSE)
+if(Cbc_FOUND)
+  set(taso_needs_cbc TRUE)
+endif()
 install(EXPORT tasoTargets NAMESPACE taso:: DESTINATION ${package_folder})
 install(EXPORT tasoRuntimeTargets NAMESPACE taso:: DESTINATION ${package_folder})
 configure_package_config_file(cmake/tasoConfig.cmake.in ${PROJECT_BINARY_DIR}/tasoConfig.cmake
                               INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tasoConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tasoConfig.cmake ${PROJECT_BINARY_DIR}/tasoConfigVersion.cmake
-              cmake/FindOpenBlas.cmake cmake/FindZ3.cmake
+              cmake/FindCbc.cmake cmake/FindOpenBlas.cmake cmake/FindZ3.cmake
         DESTINATION ${package_folder})
