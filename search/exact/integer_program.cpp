@@ -35,6 +35,8 @@ constexpr double relative_tolerance = 1e-7, absolute_tolerance = 1e-6;
 bool has_cbc() { return true; }
 
 IntegerProgram::Solution IntegerProgram::solve(std::size_t most_nodes) const {
+  if (costs_.empty() && std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.least <= 0; }))
+    return {Solution::End::solved, {}, 0, 0};
   const auto columns = static_cast<int>(costs_.size());
   // By column, as CBC wants it.
   std::vector<std::vector<std::pair<int, double>>> entries(costs_.size());
@@ -68,18 +70,26 @@ IntegerProgram::Solution IntegerProgram::solve(std::size_t most_nodes) const {
 
   Solution solution;
   if (Cbc_isProvenInfeasible(model.get()) != 0) return solution;
-  solution.end = Cbc_isProvenOptimal(model.get()) != 0 ? Solution::End::solved : Solution::End::limit;
-  solution.bound = Cbc_getBestPossibleObjValue(model.get());
-  if (const double* values = Cbc_bestSolution(model.get());
-      values != nullptr && Cbc_numberSavedSolutions(model.get())) {
+  const bool is_best = Cbc_isProvenOptimal(model.get()) != 0;
+  solution.end = is_best ? Solution::End::solved : Solution::End::limit;
+  const double* const values = is_best ? Cbc_getColSolution(model.get()) : Cbc_bestSolution(model.get());
+  if (values != nullptr && (is_best || Cbc_numberSavedSolutions(model.get()) > 0)) {
     solution.values.assign(values, values + columns);
     for (std::size_t i = 0; i < costs_.size(); ++i) {
       if (is_whole_[i]) solution.values[i] = std::round(solution.values[i]);
       solution.cost += costs_[i] * solution.values[i];
     }
-    const bool is_best = solution.end == Solution::End::solved;
-    solution.bound = is_best ? solution.cost : std::min(solution.bound, solution.cost);
   }
+  // Without a bound CBC tells a huge number. Then the least that the costs allow counts.
+  double lowest = 0;
+  for (const double cost : costs_) lowest += std::min(cost, 0.0);
+  const double known = Cbc_getBestPossibleObjValue(model.get());
+  const bool has_solution = !solution.values.empty();
+  if (is_best && has_solution)
+    solution.bound = solution.cost;
+  else
+    solution.bound = std::abs(known) < 1e30 ? known : lowest;
+  if (has_solution) solution.bound = std::min(solution.bound, solution.cost);
   solution.bound -= absolute_tolerance + relative_tolerance * std::abs(solution.bound);
   return solution;
 }

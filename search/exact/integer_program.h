@@ -1,4 +1,4 @@
-// Integer programs: the least sum of costs of variables that are 0 or 1 and satisfy linear rows. Solved by CBC, which is
+// Integer programs: the least sum of costs of variables that are 0 or 1 and satisfy linear rows. CBC solves them; it is
 // optional when taso is built. Limits are counts, never seconds, so that the answer is the same everywhere.
 #pragma once
 
