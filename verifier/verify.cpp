@@ -271,7 +271,7 @@ class Verification {
         if (verdict_.witness.empty()) verdict_.witness = witness_text(instances_[i], *witnesses_[i]);
         continue;
       }
-      Entailment entailment(instances_[i].unknowns, instances_[i].hypotheses, options_.effort / 40);
+      Entailment entailment(instances_[i].unknowns, instances_[i].hypotheses, options_.effort / 20);
       if (!entailment.consistent())
         is_possible_[i] = false;
       else if (open_.empty())

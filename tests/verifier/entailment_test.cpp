@@ -62,6 +62,30 @@ TEST_CASE("quotients round down") {
   CHECK(facts.entails({Kind::equal, floor_div(n, s), floor_div(n - 1, s)}) == no);
 }
 
+TEST_CASE("factors of products are compared") {
+  const Dim v = symbol("v"), a = symbol("a"), b = symbol("b"), c = symbol("c"), d = symbol("d");
+  const std::vector<rules::Unknown> unknowns{{"v", 2}, {"a", 0}, {"b", 0}, {"c", 0}, {"d", 0}};
+  // v b <= c + d < v a
+  Entailment facts(unknowns, {{Kind::at_least, v * a, c + d + 1}, {Kind::at_least, c + d, v * b}});
+  CHECK(facts.entails({Kind::at_least, a, b + 1}) == yes);
+  CHECK(facts.entails({Kind::at_least, a, 1}) == yes);
+  CHECK(facts.entails({Kind::at_least, a, b + 2}) == no);
+  CHECK(Entailment(unknowns, {{Kind::at_least, a, b + 1}}).entails({Kind::at_least, v * b, v * a}) == no);
+  CHECK_FALSE(Entailment(unknowns, {{Kind::at_least, a, b + 1}, {Kind::at_least, v * b, v * a}}).consistent());
+}
+
+TEST_CASE("facts about other unknowns do not matter, unless they contradict each other") {
+  const Dim a = symbol("a"), b = symbol("b"), x = symbol("x"), y = symbol("y"), z = symbol("z");
+  const std::vector<rules::Unknown> unknowns{{"a", 1}, {"b", 1}, {"x", 1}, {"y", 1}, {"z", 1}};
+  // Nobody finds cubes whose sum is a cube.
+  const rules::Requirement cubes{Kind::equal, x * x * x + y * y * y, z * z * z};
+  Entailment facts(unknowns, {cubes, {Kind::at_least, a, b + 1}, {Kind::at_least, a + b, 5}});
+  CHECK(facts.entails({Kind::at_least, 2 * a, 6}) == yes);
+  Entailment none(unknowns, {{Kind::at_least, a, b}, {Kind::at_least, x, y + z}, {Kind::at_least, z, x}});
+  CHECK_FALSE(none.consistent());
+  CHECK(none.entails({Kind::at_least, b, a + 1}) == yes);
+}
+
 TEST_CASE("contradictory hypotheses are noticed") {
   const Dim a = symbol("a"), b = symbol("b");
   CHECK_FALSE(Entailment({{"a", 1}, {"b", 1}}, {{Kind::equal, a, b + 1}, {Kind::equal, b, a}}).consistent());

@@ -4,6 +4,7 @@
 #include <z3++.h>
 
 #include "verifier/integers/facts.h"
+#include "verifier/integers/independent_parts.h"
 #include "verifier/proof/z3_context.h"
 
 namespace taso::verifier {
@@ -11,8 +12,10 @@ namespace {
 
 z3::context& context() { return z3_context(); }
 
-constexpr std::size_t most_given_up = 3;      // a proof that needs unanswered questions is not worth more
-constexpr unsigned wall_clock_limit = 3'000;  // milliseconds; Z3's step limit comes first, as it is deterministic
+constexpr std::size_t most_given_up = 3;  // a proof that needs unanswered questions is not worth more
+// A question that has used up its steps is asked again: with what it has learned, the solver often finds in a moment
+// what it missed, so several short attempts are worth more than a long one.
+constexpr unsigned attempts = 8;
 
 }  // namespace
 
@@ -25,18 +28,23 @@ class IntegerSolver {
  public:
   /// Without `products`, non-linear facts are left out: the rest is weaker, but quickly decided.
   IntegerSolver(const Facts& facts, unsigned effort, bool products)
-      : facts_(facts), products_(products), solver_(context(), z3::solver::simple()) {
-    z3::params limits(context());
-    limits.set("rlimit", effort);
-    limits.set("ctrl_c", false);  // see check_certificate.cpp
-    limits.set("timeout", wall_clock_limit);
-    solver_.set(limits);
+      : facts_(facts), products_(products), limits_(context()) {
+    // No "timeout": a busy machine does not change the answer.
+    limits_.set("rlimit", std::max(effort / attempts, 1u));
+    limits_.set("ctrl_c", false);  // see check_certificate.cpp
     assume(facts.hypotheses_);
   }
 
   void assume(std::span<const Constraint> known) {
-    for (const Constraint& constraint : known)
-      if (products_ || is_linear(constraint.value)) solver_.add(of(constraint));
+    for (const Constraint& constraint : known) {
+      if (products_ || is_linear(constraint.value)) add(of(constraint));
+      if (constraint.kind != Constraint::Kind::non_zero) add_consequences(constraint.value);
+      if (constraint.kind == Constraint::Kind::zero) add_consequences(-constraint.value);
+    }
+  }
+  void deny(const Constraint& constraint) {
+    add(!of(constraint));
+    if (constraint.kind == Constraint::Kind::non_negative) add_consequences(-constraint.value - 1);
   }
 
   z3::expr of(const Polynomial& polynomial) {
@@ -73,7 +81,7 @@ class IntegerSolver {
     for (const Constraints& set : sets) all.push_back(of(set));
     return z3::mk_or(all);
   }
-  void add(const z3::expr& formula) { solver_.add(formula); }
+  void add(const z3::expr& formula) { parts_.add(formula); }
   z3::expr integer(const char* name) { return context().int_const(name); }
 
   /// Whether all added constraints can be satisfied.
@@ -81,21 +89,61 @@ class IntegerSolver {
     // The context belongs to the asking thread; the stop request comes from another.
     z3::context& asked = context();
     const std::stop_callback interrupt(facts_.stop_, [&asked] { asked.interrupt(); });
-    if (facts_.stop_.stop_requested()) return Answer::unknown;
-    z3::check_result result = solver_.check();
-    // The end of an earlier question's time may end this one, and so may a machine that stood still for seconds.
-    if (result == z3::unknown && was_cancelled() && !facts_.stop_.stop_requested()) result = solver_.check();
-    switch (result) {
-      case z3::sat: return Answer::yes;
-      case z3::unsat: return Answer::no;
-      default: return Answer::unknown;
+    Answer all = Answer::yes;
+    for (const std::vector<z3::expr>& part : parts_.independent()) {
+      const Answer one = satisfiable(part);
+      if (one == Answer::no) return Answer::no;
+      if (one == Answer::unknown) all = Answer::unknown;
     }
+    return all;
   }
 
  private:
-  bool was_cancelled() const {
-    const std::string reason = solver_.reason_unknown();
-    return reason == "canceled" || reason == "timeout" || reason.starts_with("interrupted");
+  Answer satisfiable(const std::vector<z3::expr>& formulas) const {
+    z3::solver solver(context(), z3::solver::simple());
+    solver.set(limits_);
+    for (const z3::expr& formula : formulas) solver.add(formula);
+    for (unsigned i = 0; i < attempts && !facts_.stop_.stop_requested(); ++i) {
+      switch (solver.check()) {
+        case z3::sat: return Answer::yes;
+        case z3::unsat: return Answer::no;
+        default: break;
+      }
+      // Only the limit of steps is worth another attempt.
+      const std::string reason = solver.reason_unknown();
+      if (reason != "canceled" && reason.find("resource") == std::string::npos) break;
+    }
+    return Answer::unknown;
+  }
+
+  /// Linear facts that follow from one or two inequalities with products. Z3 often misses them.
+  void add_consequences(const Polynomial& non_negative) {
+    if (is_linear(non_negative)) return;
+    add_signs(non_negative);
+    // Adding facts may mention new variables, and so find more inequalities.
+    for (std::size_t i = 0; i < non_negative_.size(); ++i) {
+      const Polynomial& other = non_negative_[i];
+      const Polynomial sum = non_negative + other;
+      if (sum.terms().size() < non_negative.terms().size() + other.terms().size() - 1) add_signs(sum);
+    }
+    non_negative_.push_back(non_negative);
+  }
+
+  /// What v A + B >= 0 with v >= 1 and B <= 0 says of A.
+  void add_signs(const Polynomial& non_negative) {
+    std::vector<Variable> variables;
+    non_negative.collect(variables);
+    for (const Variable variable : variables) {
+      if (facts_.entry(variable).least.value_or(0) < 1) continue;
+      const auto parts = non_negative.linear_in(variable);
+      if (!parts || parts->first.constant() || !(products_ || is_linear(parts->first))) continue;
+      const auto& [factor, rest] = *parts;
+      for (const std::int64_t least : {1, 0})
+        if (facts_.surely(at_least(-rest, least))) {
+          add(of(at_least(factor, least)));
+          break;
+        }
+    }
   }
 
   // The facts about a variable are asserted when it is first mentioned.
@@ -105,16 +153,27 @@ class IntegerSolver {
     const z3::expr result = context().int_const(("v" + std::to_string(variable)).c_str());
     variables_.emplace(variable, result);
     const Facts::Entry& entry = facts_.entry(variable);
-    if (entry.least) solver_.add(result >= context().int_val(*entry.least));
-    if (entry.extent && (products_ || is_linear(*entry.extent))) solver_.add(result < of(*entry.extent));
-    if (entry.quotient && (products_ || (entry.quotient->second.constant() && is_linear(entry.quotient->first)))) {
-      const z3::expr numerator = of(entry.quotient->first), divisor = of(entry.quotient->second);
-      solver_.add(z3::implies(divisor > 0, divisor * result <= numerator && numerator < divisor * result + divisor));
+    if (entry.least) add(result >= context().int_val(*entry.least));
+    const Polynomial self = Polynomial::variable(variable);
+    if (entry.extent) {
+      if (products_ || is_linear(*entry.extent)) add(result < of(*entry.extent));
+      add_consequences(*entry.extent - self - 1);
+    }
+    if (entry.quotient) {
+      const auto& [above, below] = *entry.quotient;
+      if (products_ || (below.constant() && is_linear(above))) {
+        const z3::expr numerator = of(above), divisor = of(below);
+        add(z3::implies(divisor > 0, divisor * result <= numerator && numerator < divisor * result + divisor));
+      }
+      if (facts_.surely(at_least(below, 1))) {
+        add_consequences(above - below * self);
+        add_consequences(below * self + below - 1 - above);
+      }
     }
     const auto solved = std::find_if(facts_.determined_.begin(), facts_.determined_.end(),
                                      [&](const auto& determined) { return determined.first == variable; });
     if (solved != facts_.determined_.end() && (products_ || is_linear(solved->second)))
-      solver_.add(result == of(solved->second));
+      add(result == of(solved->second));
     return result;
   }
 
@@ -125,7 +184,9 @@ class IntegerSolver {
 
   const Facts& facts_;
   bool products_;
-  z3::solver solver_;
+  z3::params limits_;
+  IndependentParts parts_;
+  std::vector<Polynomial> non_negative_;  ///< those with products
   std::map<Variable, z3::expr> variables_;
 };
 
@@ -182,7 +243,7 @@ Answer Facts::entails(std::span<const Constraint> guards, const Constraint& cons
   append(key, std::span(&constraint, 1));
   return ask(key, Answer::yes, [&](IntegerSolver& solver) {
     solver.assume(guards);
-    solver.add(!solver.of(constraint));
+    solver.deny(constraint);
     return opposite(solver.satisfiable());
   });
 }

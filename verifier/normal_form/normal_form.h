@@ -15,7 +15,7 @@ namespace taso::verifier {
 
 struct NormalFormLimits {
   std::size_t steps = 200'000;  ///< of the prover itself
-  unsigned effort = 400'000;    ///< Z3's step limit for one question
+  unsigned effort = 800'000;    ///< Z3's step limit for one question
   std::stop_token stop = {};
   std::vector<AnyFunction> any_functions = {};  ///< operators that stand for all of their class
 };

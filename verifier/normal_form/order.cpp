@@ -12,8 +12,7 @@
 namespace taso::verifier::normal {
 namespace {
 
-constexpr unsigned effort = 1'000'000;        // Z3's step limit
-constexpr unsigned wall_clock_limit = 5'000;  // milliseconds, in addition
+constexpr unsigned effort = 1'000'000;  // Z3's step limit
 
 bool has_maximum(const Sum& sum) {
   return std::any_of(sum.terms.begin(), sum.terms.end(), [](const Term& term) {
@@ -45,7 +44,6 @@ class Translation {
     z3::params limits(z3_context());
     limits.set("rlimit", effort);
     limits.set("ctrl_c", false);  // see check_certificate.cpp
-    limits.set("timeout", wall_clock_limit);
     solver_.set(limits);
   }
 

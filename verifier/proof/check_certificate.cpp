@@ -65,7 +65,7 @@ CertificateCheck check_certificate(const Certificate& certificate, const rules::
     }
     if (!certificate.requirements.empty() && ask(certificate.arithmetic, effort / 4, 0, nullptr, stop) != z3::unsat) {
       // All at once was too much, or one of them is false: ask one by one.
-      Entailment entailment(instance.unknowns, instance.hypotheses, effort / 16);
+      Entailment entailment(instance.unknowns, instance.hypotheses, effort / 8);
       for (const rules::Requirement& requirement : certificate.requirements) {
         const auto answer = stop.stop_requested() ? Entailment::Answer::unknown : entailment.entails(requirement);
         if (answer == Entailment::Answer::yes) continue;

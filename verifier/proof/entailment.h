@@ -21,7 +21,7 @@ class Entailment {
   };
   /// `effort` is Z3's step limit for one question.
   Entailment(const std::vector<rules::Unknown>& unknowns, const std::vector<rules::Requirement>& hypotheses,
-             unsigned effort = 400'000);
+             unsigned effort = 800'000);
   ~Entailment();
   Entailment(Entailment&&) noexcept;
 
