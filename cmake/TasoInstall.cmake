@@ -74,10 +74,12 @@ set(package_of_${onnx_messages} Protobuf ONNX)  # ONNX's package needs the other
 set(package_of_OpenBlas::OpenBlas OpenBlas)
 set(package_of_z3::libz3 Z3)
 set(package_of_CLI11::CLI11 CLI11)
+set(package_of_Cbc::Cbc Cbc)
 function(taso_find_packages target result)
   set(packages)
   get_target_property(linked ${target} INTERFACE_LINK_LIBRARIES)
   foreach(library IN LISTS linked)
+    string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" library "${library}")
     if(library MATCHES "^taso_")
       taso_find_packages(${library} more)
       list(APPEND packages ${more})
@@ -104,4 +106,5 @@ configure_package_config_file(cmake/tasoConfig.cmake.in ${PROJECT_BINARY_DIR}/ta
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tasoConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tasoConfig.cmake ${PROJECT_BINARY_DIR}/tasoConfigVersion.cmake
         DESTINATION ${package_folder} COMPONENT taso)
-install(FILES cmake/FindOpenBlas.cmake cmake/FindZ3.cmake DESTINATION ${package_folder} COMPONENT development)
+install(FILES cmake/FindCbc.cmake cmake/FindOpenBlas.cmake cmake/FindZ3.cmake
+        DESTINATION ${package_folder} COMPONENT development)

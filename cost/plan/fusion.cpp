@@ -196,7 +196,7 @@ bool Fusion::goes_with(const Segment& product, const std::vector<PlanNode>& memb
     return std::find(members.begin(), members.end(), node) != members.end();
   };
   const PlanValue result = view_.result(product.tail(), 0);
-  if (view_.is_output(result) || is_converted(view_, result)) return false;
+  if (view_.is_output(result) || view_.is_cut(result) || is_converted(view_, result)) return false;
   for (std::size_t i = 0; i < view_.users(result); ++i)
     if (!is_member(view_.user(result, i))) return false;
   std::vector<PlanValue> residuals;

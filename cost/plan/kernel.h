@@ -56,6 +56,9 @@ class KernelPrices {
   }
   /// The layouts of plans that these prices are for.
   virtual std::span<const Layout> layouts() const { return cost::layouts; }
+  /// A lower limit of the prices of all kernels in which this operator does the work, whatever is fused with it and
+  /// wherever its operands lie. The kernel is that of the operator alone, of the kind that the limit is for.
+  virtual Cost least(const GraphView&, const Kernel&) const { return 0; }
   /// Savings below this are noise.
   virtual Cost noise() const { return 0; }
 };
@@ -64,6 +67,7 @@ class KernelPrices {
 class LaunchCount : public KernelPrices {
  public:
   Cost price(const GraphView&, const Kernel&) const override { return 1; }
+  Cost least(const GraphView&, const Kernel&) const override { return 1; }
 };
 
 /// Minimises memory: the price is the number of bytes written. Peak memory is not a sum over kernels (a plan knows it),

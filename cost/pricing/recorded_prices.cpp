@@ -195,6 +195,7 @@ void RecordedPrices::trust(const GraphView& view, const Kernel& kernel) {
   if (!may_have_price(view, kernel)) return;
   const Call call = call_of(view, kernel, precision_).call;
   if (look_up(call).is_trusted) return;
+  least_.reset();
   const std::unique_lock lock(mutex_);
   const auto [first, last] = known_.equal_range(hash_of(call));
   for (auto one = first; one != last; ++one)
@@ -202,6 +203,7 @@ void RecordedPrices::trust(const GraphView& view, const Kernel& kernel) {
 }
 
 void RecordedPrices::learn(const Call& call, const Costs& costs) {
+  least_.reset();
   const std::size_t hash = hash_of(call);
   const std::unique_lock lock(mutex_);
   if (call.kind == Kernel::Kind::matmul)  // it may be the upper limit of products that were not measured
@@ -243,6 +245,25 @@ Cost RecordedPrices::predicted(const GraphView& view, const Kernel& kernel, cons
 
 Cost RecordedPrices::price(const GraphView& view, const Kernel& kernel) const {
   return price_twice(view, kernel).first;
+}
+
+Cost RecordedPrices::least(const GraphView& view, const Kernel& kernel) const {
+  const Cost predicted_cost = roofline_.least(view, kernel);
+  if (!may_have_price(view, kernel)) return predicted_cost;
+  if (!least_) {
+    least_ = std::make_unique<LeastPrices>();
+    const auto cost = [&](const Costs& costs) { return is_warm_ ? costs.warm : costs.cold; };
+    for (const std::string& text : database_->calls(machine_))
+      least_->add(text, cost(Costs(*database_->find(machine_, text))));
+    const std::shared_lock lock(mutex_);
+    for (const auto& [hash, known] : known_) {
+      if (known.found.costs)
+        least_->add(text_of(known.call), cost(*known.found.costs));
+      else if (known.found.is_trusted)
+        least_->trust(text_of(known.call));
+    }
+  }
+  return least_->of(view, kernel, precision_, predicted_cost, std::max(caution_, 1.0));
 }
 
 PriceTwice RecordedPrices::price_twice(const GraphView& view, const Kernel& kernel) const {

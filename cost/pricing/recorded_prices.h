@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "cost/pricing/call.h"
+#include "cost/pricing/least_prices.h"
 #include "cost/pricing/price_database.h"
 #include "cost/pricing/roofline.h"
 
@@ -23,6 +24,8 @@ class RecordedPrices : public KernelPrices {
   Cost price(const GraphView& view, const Kernel& kernel) const override;
   PriceTwice price_twice(const GraphView& view, const Kernel& kernel) const override;
   std::span<const Layout> layouts() const override;
+  /// The least of the recorded prices of such kernels and of the roofline. Not thread-safe.
+  Cost least(const GraphView& view, const Kernel& kernel) const override;
   Cost noise() const override { return h200_noise; }
   /// Prices are those of operators in ONNX Runtime, and so are predictions. Not thread-safe against readers.
   void set_onnxruntime() { is_onnxruntime_ = true; }
@@ -35,10 +38,14 @@ class RecordedPrices : public KernelPrices {
   /// Multiplies roofline prices of unmeasured kernels by this factor. The roofline is right on average, but a search
   /// finds where it is wrong: kernels that do the same work, where one was measured and the other is predicted to take
   /// less.
-  void set_caution(double factor) { caution_ = factor; }
+  void set_caution(double factor) {
+    caution_ = factor;
+    least_.reset();
+  }
   /// Switches to prices with weights from the cache, or back. Not thread-safe against readers.
   void set_warm(bool is_warm) {
     is_warm_ = is_warm;
+    least_.reset();
     roofline_.set_warm(is_warm);
   }
   bool is_warm() const { return is_warm_; }
@@ -87,6 +94,7 @@ class RecordedPrices : public KernelPrices {
   bool is_onnxruntime_ = false;
   std::array<double, kinds_of_kernels> factors_;  // of predictions in ONNX Runtime, by kind
   Roofline roofline_;
+  mutable std::unique_ptr<LeastPrices> least_;  // of what was known when it was first asked for
   mutable std::shared_mutex mutex_;
   mutable std::unordered_multimap<std::size_t, Known> known_;  // by hash of the call, because building its text is slow
 };

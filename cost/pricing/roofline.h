@@ -49,6 +49,7 @@ class Roofline : public KernelPrices {
   explicit Roofline(Precision precision = Precision::tf32, const RooflineConstants& constants = {})
       : precision_(precision), constants_(constants) {}
   Cost price(const GraphView& view, const Kernel& kernel) const override;
+  Cost least(const GraphView& view, const Kernel& kernel) const override;
   Cost noise() const override { return h200_noise; }
   /// The same without looking at the graph: an opaque kernel counts as one that runs on the host.
   Cost price(const Kernel& kernel) const { return price(kernel, kernel.kind); }

@@ -132,8 +132,7 @@ class Grounding {
 
 class Discharge {
  public:
-  Discharge(Program& program, Match& match, ElementType element)
-      : store_(program.store()), match_(match), element_(element) {}
+  Discharge(Store& store, Match& match, ElementType element) : store_(store), match_(match), element_(element) {}
 
   bool run() {
     const rules::Property& property = match_.rule->property();
@@ -270,9 +269,9 @@ class Discharge {
 
 }  // namespace
 
-bool discharge(Program& program, Match& match, ElementType element) {
+bool discharge(Store& store, Match& match, ElementType element) {
   try {
-    return Discharge(program, match, element).run();
+    return Discharge(store, match, element).run();
   } catch (const ShapeError&) {
     return false;  // a dimension overflows or is too complicated
   }

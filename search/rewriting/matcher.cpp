@@ -97,34 +97,7 @@ class Matching {
   }
 
   bool bind_fields(const SourceNode& node, const KnownOperator& op) {
-    using Kind = SourceNode::Field::Kind;
-    for (std::size_t i = 0; i < node.fields.size(); ++i) {
-      const SourceNode::Field& field = node.fields[i];
-      const Attribute& value = op.attributes[i];
-      switch (field.kind) {
-        case Kind::open: break;
-        case Kind::variable:
-          if (!bind(field.variable, value)) return false;
-          break;
-        case Kind::elements:
-          if (value.numbers.size() != field.elements.size()) return false;
-          for (std::size_t k = 0; k < field.elements.size(); ++k)
-            if (field.elements[k] && !bind(*field.elements[k], {{value.numbers[k]}, 0, false})) return false;
-          break;
-        case Kind::numbers:
-          if (field.repeats) {
-            for (const Dim& number : value.numbers)
-              if (number != field.numbers[0]) return false;
-          } else if (value.numbers != field.numbers) {
-            return false;
-          }
-          break;
-        case Kind::real:
-          if (!(value.real == field.real)) return false;
-          break;
-      }
-    }
-    return true;
+    return fields_fit(node, op, [&](std::size_t variable, const Attribute& value) { return bind(variable, value); });
   }
 
   /// Goes up from the input with the fewest users.
@@ -161,7 +134,7 @@ class Matching {
     for (const ValueId input : match_.inputs)
       if (input == no_value || store_.type(input).element != element || !store_.type(input).shape) return;
     Match match = match_;
-    if (!discharge(program_, match, element)) return;
+    if (!discharge(store_, match, element)) return;
     found_(std::move(match));
   }
 

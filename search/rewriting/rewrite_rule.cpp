@@ -209,4 +209,36 @@ std::vector<std::unique_ptr<RewriteRule>> compile(const std::vector<rules::Rule>
   return compiled;
 }
 
+bool fields_fit(const SourceNode& node, const KnownOperator& op,
+                const std::function<bool(std::size_t, const Attribute&)>& bind) {
+  using Kind = SourceNode::Field::Kind;
+  for (std::size_t i = 0; i < node.fields.size(); ++i) {
+    const SourceNode::Field& field = node.fields[i];
+    const Attribute& value = op.attributes[i];
+    switch (field.kind) {
+      case Kind::open: break;
+      case Kind::variable:
+        if (!bind(field.variable, value)) return false;
+        break;
+      case Kind::elements:
+        if (value.numbers.size() != field.elements.size()) return false;
+        for (std::size_t k = 0; k < field.elements.size(); ++k)
+          if (field.elements[k] && !bind(*field.elements[k], {{value.numbers[k]}, 0, false})) return false;
+        break;
+      case Kind::numbers:
+        if (field.repeats) {
+          for (const Dim& number : value.numbers)
+            if (number != field.numbers[0]) return false;
+        } else if (value.numbers != field.numbers) {
+          return false;
+        }
+        break;
+      case Kind::real:
+        if (!(value.real == field.real)) return false;
+        break;
+    }
+  }
+  return true;
+}
+
 }  // namespace taso::search

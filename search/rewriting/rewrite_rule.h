@@ -1,6 +1,7 @@
 // A rule compiled for matching: its source as nodes, each with the facts that are quick to check.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,11 @@ struct SourceNode {
   };
   std::vector<Field> fields;
 };
+
+/// Whether an operator in use has the fields of a source node. `bind` is called for every variable with its value, and
+/// returns whether it may have it.
+bool fields_fit(const SourceNode& node, const KnownOperator& op,
+                const std::function<bool(std::size_t, const Attribute&)>& bind);
 
 /// The path from an input up to a result: at each step the node, and the operand that it is entered by.
 struct WayUp {

@@ -1,0 +1,77 @@
+// An equality graph: classes of values that rules show to be equal, and all computations of each. It stands for all
+// graphs that take one computation of each class that they need.
+//
+// Rules are applied wherever they match, also across computations of different graphs, and nothing is removed. Rules
+// with several results are included. Two differences from rewriting a single graph: a rule with several results is not
+// applied to results of one class, which are one value in a graph; and what rewriting refuses, because a value inside
+// the source is used elsewhere, is done here. So the graphs here include those that rewriting reaches, and more.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "search/program/program.h"
+#include "search/rewriting/matcher.h"
+
+namespace taso::search {
+
+struct SaturationOptions {
+  std::size_t most_computations = 20'000;
+  std::size_t most_rounds = 1;         ///< more take the integer program minutes, except for small graphs
+  std::size_t most_matches = 200'000;  ///< in one round
+};
+
+class EqualityGraph {
+ public:
+  EqualityGraph(Store& store, const Program& program);
+
+  /// Adds another graph whose outputs equal those of the first, such as the result of a search. Its leaves are found
+  /// again by their nodes.
+  void add_equal(const Program& program);
+
+  struct End {
+    bool is_saturated = false;  ///< nothing more follows from the rules
+    std::size_t rounds = 0;     ///< in which every rule was applied everywhere
+    std::size_t matches = 0;
+  };
+  /// Applies the rules everywhere, in rounds.
+  End saturate(const std::vector<const RewriteRule*>& rules, const SaturationOptions& options);
+
+  /// The class of a value.
+  ValueId find(ValueId value) const;
+  struct Node {
+    ComputationId computation{};
+    std::vector<ValueId> results;  ///< classes
+    bool is_there = true;          ///< false if it became equal to another
+  };
+  const std::vector<Node>& nodes() const { return nodes_; }
+  /// The indices of the nodes that compute a class, and of those that use it.
+  const std::vector<std::size_t>& computed_by(ValueId value) const { return of(computed_by_, value); }
+  const std::vector<std::size_t>& used_by(ValueId value) const { return of(used_by_, value); }
+  const std::vector<ValueId>& outputs() const { return outputs_; }
+  const Store& store() const { return store_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  static const std::vector<std::size_t>& of(const std::vector<std::vector<std::size_t>>& lists, ValueId value) {
+    static const std::vector<std::size_t> none;
+    return place(value) < lists.size() ? lists[place(value)] : none;
+  }
+  std::size_t add(ComputationId id);
+  void add_program(const Program& program);
+  bool unite(ValueId a, ValueId b);
+  /// Makes computations on equal operands equal, and lists them by class again.
+  void rebuild();
+  void apply(const Match& match);
+
+  Store& store_;
+  mutable std::vector<ValueId> parents_;
+  std::vector<Node> nodes_;
+  std::unordered_map<ComputationId, std::size_t> places_;
+  std::vector<std::vector<std::size_t>> computed_by_, used_by_;
+  std::vector<ValueId> outputs_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace taso::search

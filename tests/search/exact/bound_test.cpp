@@ -1,0 +1,100 @@
+// Lower limits of the cost of graphs, compared with plans, and with all graphs that an exhaustive search reaches.
+#include "search/exact/bound.h"
+
+#include "cost/pricing/call.h"
+#include "cost/pricing/recorded_prices.h"
+#include "search/exact/integer_program.h"
+#include "search/search.h"
+#include "tests/catch.h"
+#include "tests/cost/random_plan_graph.h"
+#include "tests/search/rule_graph.h"
+
+namespace taso::test {
+namespace {
+
+using search::Bound;
+using search::BoundOptions;
+
+/// Random recorded prices of some of the kernels of a graph; others are predicted, some with caution.
+std::unique_ptr<cost::RecordedPrices> some_prices(const Graph& graph, Random& random, cost::Layout layout) {
+  auto database = std::make_shared<cost::PriceDatabase>();
+  const cost::WholeGraph view(graph, {}, layout);
+  const std::vector<cost::Kernel> kernels = cost::kernels_of(view);
+  for (const cost::Kernel& kernel : kernels) {
+    if (!cost::can_be_called(view, kernel) || random.chance(0.5)) continue;
+    cost::RecordedPrice price;
+    price.nanoseconds = static_cast<double>(1 + random.below(5000));
+    database->set("machine", cost::text_of(cost::call_of(view, kernel, cost::Precision::tf32).call), price);
+  }
+  auto prices = std::make_unique<cost::RecordedPrices>(database, "machine", cost::Precision::tf32);
+  prices->set_caution(1.5);
+  for (const cost::Kernel& kernel : kernels)
+    if (random.chance(0.5)) prices->trust(view, kernel);
+  return prices;
+}
+
+BoundOptions options_for(cost::Layout layout) {
+  BoundOptions options;
+  options.pricing.layout = layout;
+  options.saturation.most_computations = 400;
+  options.saturation.most_rounds = 4;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("the least prices of operators never exceed the price of a plan") {
+  if (!search::has_cbc()) return;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const Graph graph = random_plan_graph(random, static_cast<std::int64_t>(1 + seed % 2), 4 + seed % 20);
+    for (const cost::Layout layout : cost::layouts) {
+      const BoundOptions options = options_for(layout);
+      const auto check_with = [&](const cost::KernelPrices& prices) {
+        CHECK(search::bound_of(graph, graph, {}, prices, options).least <=
+              cost::plan(graph, prices, options.pricing).cost);
+      };
+      check_with(cost::LaunchCount());
+      check_with(cost::Roofline());
+      check_with(*some_prices(graph, random, layout));
+    }
+  }
+}
+
+TEST_CASE("no graph that a search reaches costs less than the bound") {
+  if (!search::has_cbc()) return;
+  const std::vector<rules::Rule> rules = shipped_rules();
+  const auto compiled = search::compile(rules);
+  std::vector<const search::RewriteRule*> all;
+  for (const auto& rule : compiled) all.push_back(rule.get());
+  const RuleGraphs graphs(rules);
+  std::size_t saturated = 0, improved = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    CAPTURE(seed);
+    const Graph graph = graphs.make(seed, 1 + seed % 2);
+    for (const cost::KernelPrices* prices :
+         std::initializer_list<const cost::KernelPrices*>{new cost::LaunchCount, new cost::Roofline}) {
+      const std::unique_ptr<const cost::KernelPrices> owned(prices);
+      search::SearchOptions searching;
+      searching.alpha = 1e6;  // everything that can be reached, up to the budget
+      searching.budget = 60;
+      searching.piece = 0;
+      searching.layout = cost::Layout::channels_first;
+      const search::SearchResult found = search::search(graph, rules, *prices, searching);
+      const cost::Cost best = cost::plan(found.graph, *prices).cost;
+      const BoundOptions options = options_for(cost::Layout::channels_first);
+      // If nothing more follows, it does not matter whether the result is known.
+      const Bound alone = search::bound_of(graph, graph, all, *prices, options);
+      if (alone.saturation.is_saturated) CHECK(alone.least <= best);
+      const Bound bound = search::bound_of(graph, found.graph, all, *prices, options);
+      CHECK(bound.least <= best);
+      saturated += alone.saturation.is_saturated ? 1 : 0;
+      improved += best < cost::plan(graph, *prices).cost ? 1 : 0;
+    }
+  }
+  CHECK(saturated > 5);
+  CHECK(improved > 5);
+}
+
+}  // namespace taso::test
