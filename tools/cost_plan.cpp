@@ -1,6 +1,6 @@
-// cost_plan [--kernels] [--fp32] [--as-it-is] [--lanes] [--exact] [--prices FILE] MODEL...: prints the predicted time of
-// our plans of models on the H200, one line per model or per kernel, and the operators that run on the host for lack of
-// a kernel. With --lanes, also prints the predicted time on several streams; with --exact, the best choice of kernels
+// cost_plan [--kernels] [--fp32] [--as-it-is] [--lanes] [--exact] [--prices FILE] MODEL...: prints the predicted time
+// of our plans of models on the H200, one line per model or per kernel, and the operators that run on the host for lack
+// of a kernel. With --lanes, also prints the predicted time on several streams; with --exact, the best choice of kernels
 // (search/exact/exact_plan.h). Models are cleaned up first, as in taso-opt.
 #include <fstream>
 #include <iterator>
@@ -53,8 +53,8 @@ void print_lanes(const cost::WholeGraph& view, const Graph& graph, const cost::P
              static_cast<double>(alone.steps.arena_bytes) * 1e-6);
 }
 
-/// Unmeasured kernels that the given plan does not have count one and a half times, as in a search: otherwise the choice
-/// finds where predictions are too low.
+/// Unmeasured kernels that the given plan does not have count one and a half times, as in a search: otherwise the
+/// choice finds where predictions are too low.
 void be_cautious(const cost::WholeGraph& view, const cost::Plan& given, cost::RecordedPrices& prices) {
   for (const cost::Plan::Step& step : given.steps) prices.trust(view, step.kernel);
   prices.set_caution(1.5);

@@ -60,15 +60,16 @@ int input_file(std::string_view input) {
   return copy;
 }
 
-/// Gives the child the default signal handling.
-pid_t start(const std::vector<std::string>& command, int input, int output) {
+}  // namespace
+
+pid_t start_child(const std::vector<std::string>& command, int input, int output, int errors) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawnattr_init(&attributes);
   ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  if (errors >= 0) ::posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
   sigset_t ordinary, none;
   ::sigemptyset(&none);
   ::sigemptyset(&ordinary);
@@ -90,8 +91,6 @@ pid_t start(const std::vector<std::string>& command, int input, int output) {
   return child;
 }
 
-}  // namespace
-
 ChildResult run_child(const std::vector<std::string>& command, std::string_view input, double seconds,
                       const std::stop_token& stop) {
   check(!command.empty(), "a command has a program");
@@ -100,7 +99,7 @@ ChildResult run_child(const std::vector<std::string>& command, std::string_view 
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("cannot make a pipe", errno);
   const Descriptor answers(ends[0]);
   Descriptor output(ends[1]);
-  const pid_t child = start(command, given.number(), output.number());
+  const pid_t child = start_child(command, given.number(), output.number(), output.number());
   output.close();
 
   ChildResult result;

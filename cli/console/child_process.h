@@ -1,6 +1,8 @@
 // Runs another program without a shell, with text input, text output and a time limit.
 #pragma once
 
+#include <sys/types.h>
+
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -18,5 +20,9 @@ struct ChildResult {
 /// start.
 ChildResult run_child(const std::vector<std::string>& command, std::string_view input, double seconds,
                       const std::stop_token& stop = {});
+
+/// Starts a program with the default signal handling in a process group of its own. The numbers are open files; a
+/// negative one for `errors` leaves the standard error as it is. Throws EnvironmentError if it cannot start.
+pid_t start_child(const std::vector<std::string>& command, int input, int output, int errors);
 
 }  // namespace taso::cli

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,10 +15,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/console/child_process.h"
 #include "ops/core/error.h"
 #include "ops/text/characters.h"
-
-extern char** environ;
 
 namespace taso::cli {
 namespace {
@@ -51,34 +49,14 @@ MeasuringProcess::MeasuringProcess(const std::vector<std::string>& command) : na
     throw EnvironmentError(fmt::format("cannot make a channel to {}: {}", name_, std::strerror(errno)));
   channel_ = ends[0];
   errors_ = std::tmpfile();
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  if (errors_ != nullptr) ::posix_spawn_file_actions_adddup2(&actions, ::fileno(errors_), STDERR_FILENO);
-  sigset_t ordinary, none;
-  ::sigemptyset(&none);
-  ::sigemptyset(&ordinary);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU, SIGXFSZ}) ::sigaddset(&ordinary, signal);
-  ::posix_spawnattr_setsigdefault(&attributes, &ordinary);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  // An own process group: Ctrl-C goes to taso, which ends the child.
-  ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-  std::vector<char*> arguments;
-  arguments.reserve(command.size() + 1);
-  for (const std::string& part : command) arguments.push_back(const_cast<char*>(part.c_str()));
-  arguments.push_back(nullptr);
-  const int error = ::posix_spawnp(&child_, arguments[0], &actions, &attributes, arguments.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::posix_spawnattr_destroy(&attributes);
+  try {
+    child_ = start_child(command, ends[1], ends[1], errors_ != nullptr ? ::fileno(errors_) : -1);
+  } catch (const EnvironmentError&) {
+    ::close(ends[1]);
+    end();
+    throw;
+  }
   ::close(ends[1]);
-  if (error == 0) return;
-  child_ = -1;
-  end();
-  throw EnvironmentError(fmt::format("cannot run {}: {}", name_, std::strerror(error)));
 }
 
 MeasuringProcess::~MeasuringProcess() { end(); }

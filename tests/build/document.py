@@ -34,7 +34,8 @@ def anchors(text):
 
 def blocks(text):
     """The code blocks, each with the comment right above it."""
-    for found in re.finditer(r"^(?:<!-- ([^\n]*?) -->\n)?( *)```([a-z]*)\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL):
+    block = r"^(?:<!-- ([^\n]*?) -->\n)?( *)```([a-z]*)\n(.*?)^ *```$"
+    for found in re.finditer(block, text, re.MULTILINE | re.DOTALL):
         yield found[1] or "", found[4]
 
 

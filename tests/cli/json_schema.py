@@ -15,8 +15,8 @@ def is_kind(value, kind):
 def differences(value, schema, root=None, at="$"):
     """What is wrong, a line each."""
     root = root or schema
-    known = {"$schema", "title", "description", "type", "required", "properties", "additionalProperties", "items", "enum",
-             "const", "pattern", "minimum", "minItems", "maxItems", "$ref", "$defs"}
+    known = {"$schema", "title", "description", "type", "required", "properties", "additionalProperties", "items",
+             "enum", "const", "pattern", "minimum", "minItems", "maxItems", "$ref", "$defs"}
     assert set(schema) <= known, f"{sorted(set(schema) - known)}: these words are not checked here"
     if "$ref" in schema:
         yield from differences(value, root["$defs"][schema["$ref"].rsplit("/", 1)[1]], root, at)
