@@ -45,9 +45,9 @@ double share_of(const Array& expected, const Array& actual) {
 }
 
 /// Runs the model after some number of rewrites, on the same inputs each time.
-class Runs {
+class RunsAfterRewrites {
  public:
-  Runs(const onnx::CheckOptions& options, const onnx::Model& model, const onnx::ImportedModel& original)
+  RunsAfterRewrites(const onnx::CheckOptions& options, const onnx::Model& model, const onnx::ImportedModel& original)
       : options_(options), both_(options_, model.folder()), signature_(original.graph) {
     both_.set_defaults(original.defaults);
     for (unsigned sample = 0; sample < options.samples; ++sample)
@@ -153,7 +153,7 @@ ExitCode bisect(const OptSettings& options, Console& console) {
     return ExitCode::unverified;
   }
 
-  Runs runs(inputs_of(options, model.proto()), model, original);
+  RunsAfterRewrites runs(inputs_of(options, model.proto()), model, original);
   std::map<std::size_t, Difference> known;
   const auto difference = [&](std::size_t steps) {
     const auto found = known.find(steps);

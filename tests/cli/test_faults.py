@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -115,7 +116,7 @@ def failing_command(tmp_path, condition):
     script = tmp_path / "fails.py"
     script.write_text(f"import onnx, sys\nops = [n.op_type for n in onnx.load(sys.argv[-1]).graph.node]\n"
                       f"sys.exit(7 if {condition} else 0)\n")
-    return f"{sys.executable} {script}"
+    return shlex.join([sys.executable, str(script)])
 
 
 @pytest.mark.parametrize("place", ["", " {}"])
@@ -147,7 +148,8 @@ while len(calls.read_text()) == 3 and not (folder / "go").exists():
 sys.exit(7)
 """)
     process = subprocess.Popen([taso_opt, with_batch_norm, "-o", tmp_path / "small.onnx", "--reduce-with",
-                                f"{sys.executable} {tmp_path}/waits.py"], stderr=subprocess.PIPE, text=True)
+                                shlex.join([sys.executable, f"{tmp_path}/waits.py"])],
+                               stderr=subprocess.PIPE, text=True)
     while process.poll() is None and not ((tmp_path / "calls").exists() and len((tmp_path / "calls").read_text()) == 3):
         time.sleep(0.01)
     process.send_signal(signal.SIGTERM)

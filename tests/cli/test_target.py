@@ -17,7 +17,7 @@ TARGET = ("--target", "onnxruntime", "--runtime-threads", "1")
 def pretended(tmp_path):
     """A program that answers as a Python with ONNX Runtime would."""
     program = tmp_path / "pretended"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "pretended_runtime.py"} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HERE / "pretended_runtime.py"}" "$@"\n')
     program.chmod(0o755)
     return program
 
