@@ -126,6 +126,12 @@ ExitCode bisect(const OptSettings& options, Console& console) {
     console.error(fmt::format("{} is not the certificate of a model made from {}", file, options.input.string()));
     return ExitCode::unverified;
   }
+  if (onnx::hash_of_model(options.output) != certificate.output) {
+    console.error(fmt::format("{} is not the certificate of {}", file, options.output.string()));
+    return ExitCode::unverified;
+  }
+  if (options.console.log_file)
+    check_weights_are_kept(std::vector{options.input, options.output}, {{"the log", *options.console.log_file}});
   console.begin_log();
   std::vector<InputShape> shapes;
   for (const auto& shape : certificate.input_shapes)

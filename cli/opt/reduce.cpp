@@ -10,6 +10,8 @@
 #include "cli/console/interrupt.h"
 #include "cli/console/progress_line.h"
 #include "cli/console/streams.h"
+#include "cli/files/places.h"
+#include "cli/opt/certificate.h"
 #include "onnx/export/part.h"
 #include "onnx/import/import.h"
 #include "onnx/model/proto.h"
@@ -95,6 +97,9 @@ std::string ending_text(int code) { return code == -1 ? "a signal" : fmt::format
 }  // namespace
 
 ExitCode reduce(const OptSettings& options, Console& console) {
+  std::vector<Place> written{{"the output", options.output}};
+  if (options.console.log_file) written.push_back({"the log", *options.console.log_file});
+  check_weights_are_kept(std::vector{options.input}, written);
   check_writable(options.output);
   const onnx::Model model = [&] {
     onnx::Model read = onnx::Model::load(options.input);
@@ -158,6 +163,7 @@ ExitCode reduce(const OptSettings& options, Console& console) {
     onnx::SaveOptions saving;
     saving.weights = onnx::SaveOptions::Weights::embedded;
     small.save(options.output, saving);
+    remove_certificate(options.output);
   }
   console.say(
       Console::Level::result,

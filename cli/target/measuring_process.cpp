@@ -37,7 +37,7 @@ bool wait_for(int channel, short what, MeasuringClock::time_point end) {
 }
 
 MeasuringClock::time_point after(double seconds) {
-  return MeasuringClock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  return MeasuringClock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(std::min(seconds, 1e9) * 1000));
 }
 
 }  // namespace

@@ -72,6 +72,25 @@ def test_within_the_tolerance_nothing_is_found(taso_opt, rewritten, tmp_path):
     assert done.code == 0 and "no rewrite exceeds 0.001" in done.err, done
 
 
+def test_bisect_wants_the_output_of_the_certificate(taso_opt, rewritten, tmp_path):
+    (tmp_path / "out.onnx").write_bytes((tmp_path / "model.onnx").read_bytes())
+    done = bisect(taso_opt, tmp_path, "1e-3")
+    assert done.code == 5 and "is not the certificate of" in done.err
+    (tmp_path / "out.onnx").unlink()
+    assert bisect(taso_opt, tmp_path, "1e-3").code == 3
+
+
+@pytest.mark.parametrize("options", [["-o", "weights"], ["-o", "small.onnx", "--log-file", "weights"]])
+def test_reducing_keeps_the_weights_of_the_input(taso_opt, with_batch_norm, tmp_path, options):
+    onnx.save(onnx.load(with_batch_norm), tmp_path / "outside.onnx", save_as_external_data=True, location="weights",
+              size_threshold=0)
+    before = (tmp_path / "weights").read_bytes()
+    options = [tmp_path / option if "-" not in option else option for option in options]
+    done = run(taso_opt, tmp_path / "outside.onnx", *options, "--reduce-with", "false")
+    assert done.code == 2 and "weights" in done.err
+    assert (tmp_path / "weights").read_bytes() == before
+
+
 def test_mistakes_of_bisect_are_told(taso_opt, rewritten, tmp_path):
     done = bisect(taso_opt, tmp_path, "little")
     assert done.code == 2 and "--bisect takes a number" in done.err
