@@ -7,7 +7,6 @@ or "broken ..." if the machine does (no space left). A command is a line of word
 bytes follow the line. It ends with its input.
 
     load SIZE                              a serialised model; answers its number
-    open SIZE                              the same, for the path of a model
     input MODEL SIZE SIZE TYPE EXTENT...   the name of an input and its contents, as numpy's TYPE
     turns SECONDS MODEL...                 runs the models in turn; answers the nanoseconds of a run for every model,
                                            round by round
@@ -36,10 +35,13 @@ MOST_PROFILED_RUNS = 10
 REORDERINGS = {"ReorderInput", "ReorderOutput"}
 
 
-def numpy_type(name):
+def type_of(value):
     names = {"float": "float32", "double": "float64"}
-    inner = name.removeprefix("tensor(").removesuffix(")")
-    return names.get(inner, inner)
+    inner = value.type.removeprefix("tensor(").removesuffix(")")
+    try:
+        return numpy.dtype(names.get(inner, inner))
+    except TypeError as error:
+        raise ValueError(f"no values of type {value.type} can be made for its input '{value.name}'") from error
 
 
 class Model:
@@ -71,7 +73,7 @@ class Model:
                 if one.name in self.feed:
                     continue
                 shape = [extent if isinstance(extent, int) else 1 for extent in one.shape]
-                kind = numpy.dtype(numpy_type(one.type))
+                kind = type_of(one)
                 drawn = random.standard_normal(shape) if kind.kind == "f" else numpy.zeros(shape)
                 self.feed[one.name] = drawn.astype(kind)
         return self.feed
@@ -109,17 +111,11 @@ class Measuring:
         self.models = {}
         self.next = 0
 
-    def add(self, source):
-        model = Model(source, self.threads)
+    def load(self, content):
+        model = Model(content, self.threads)
         self.next += 1
         self.models[self.next] = model
         return str(self.next)
-
-    def load(self, content):
-        return self.add(content)
-
-    def open(self, path):
-        return self.add(os.fsdecode(path))
 
     def input(self, model, name, content, kind, *extents):
         model = self.models[int(model)]
@@ -179,7 +175,7 @@ class Measuring:
 
 
 # For each command: the places of the words that are sizes.
-COMMANDS = {"load": (0,), "open": (0,), "input": (1, 2), "turns": (), "price": (), "drop": ()}
+COMMANDS = {"load": (0,), "input": (1, 2), "turns": (), "price": (), "drop": ()}
 
 
 def processor():

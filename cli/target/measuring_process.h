@@ -25,7 +25,6 @@ class MeasuringProcess {
   /// The next line of its answers, without the end of the line. Throws EnvironmentError if there is none within the
   /// time, or if the process has ended.
   std::string answer(double seconds);
-  pid_t number() const { return child_; }
 
  private:
   [[noreturn]] void fail(std::string_view what);

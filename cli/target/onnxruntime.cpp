@@ -112,10 +112,6 @@ OnnxRuntime::Loaded OnnxRuntime::load(std::string_view model) {
   return loaded(ask({fmt::format("load {}\n", model.size()), model}));
 }
 
-OnnxRuntime::Loaded OnnxRuntime::load_file(const std::string& path) {
-  return loaded(ask({fmt::format("open {}\n", path.size()), path}));
-}
-
 void OnnxRuntime::set_input(Loaded model, const std::string& name, const Array& data) {
   const std::string type = numpy_name(data.type());
   if (type.empty())

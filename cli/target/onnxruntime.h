@@ -32,7 +32,6 @@ class OnnxRuntime {
   /// Throws EnvironmentError, also from all other functions.
   explicit OnnxRuntime(const Options& options);
 
-  const std::string& version() const { return version_; }
   const std::string& processor() const { return processor_; }
   unsigned threads() const { return options_.threads; }
   /// Names everything that prices depend on: "aarch64 Neoverse-V1, ONNX Runtime 1.31.1, CPU provider, threads 2".
@@ -42,7 +41,6 @@ class OnnxRuntime {
 
   /// Throws RuntimeRefusal.
   Loaded load(std::string_view model);
-  Loaded load_file(const std::string& path);
   void set_input(Loaded model, const std::string& name, const Array& data);
   void drop(Loaded model);
 

@@ -198,7 +198,12 @@ void Pricing::choose(const Graph& graph, const cost::DimensionSizes& sizes) {
   set_cache_residency(graph, sizes);
   if (is_for_onnxruntime_) {
     const cost::WholeGraph view(graph, sizes, cost::Layout::onnxruntime);
-    return times_->fit(view, cost::kernels_of(view));
+    const std::vector<cost::Kernel> kernels = cost::kernels_of(view);
+    times_->fit(view, kernels);
+    if (gpu_) return;
+    // Nothing will be measured, so be cautious with new kernels, as below.
+    for (const cost::Kernel& kernel : kernels) times_->trust(view, kernel);
+    return times_->set_caution(caution_beside_measured);
   }
   if (machine_.empty() || gpu_) return;
   std::array<std::optional<LaidOut>, cost::layouts.size()> both;

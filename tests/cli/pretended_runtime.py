@@ -11,7 +11,7 @@ import re
 import sys
 import time
 
-SIZES = {"load": (0,), "open": (0,), "input": (1, 2)}
+SIZES = {"load": (0,), "input": (1, 2)}
 
 
 def answer_to(command, words, models):
@@ -20,7 +20,7 @@ def answer_to(command, words, models):
         return " ".join(times * 20)
     if command == "price":
         return f"{3000 + 5000 * models[int(words[0])].count(b'MatMul')} 0.01 0.0 Pretended=100"
-    if command in ("load", "open"):
+    if command == "load":
         models.append(words[0])
         return str(len(models) - 1)
     return ""

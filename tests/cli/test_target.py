@@ -77,7 +77,7 @@ def test_clean_ups_are_undone_only_if_they_are_slower(taso_opt, tmp_path, preten
     ("die:price", 6, "has ended unexpectedly: it hurts"),
     ("mumble:price", 6, "gave an answer that is not understood"),
     ("break:price", 6, "the measuring process cannot work: OSError: No space left on device"),
-    ("refuse:load", 3, "ONNX Runtime cannot run the model: Refusal: not this one"),
+    ("refuse:load", 3, "the model cannot be run in ONNX Runtime: Refusal: not this one"),
 ])
 def test_a_fault_is_told_and_leaves_the_output_alone(taso_opt, model, pretended, monkeypatch, fault, code, text):
     (model.parent / "out.onnx").write_text("what was there")

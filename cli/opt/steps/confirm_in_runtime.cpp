@@ -115,7 +115,7 @@ void require_runs(const OptRun& run) {
     runs.add(run.model);
     runs.time(1, 0);
   } catch (const RuntimeRefusal& refusal) {
-    throw InputError(fmt::format("ONNX Runtime cannot run the model: {}; --test-input-shape sets open sizes",
+    throw InputError(fmt::format("the model cannot be run in ONNX Runtime: {}; --test-input-shape sets open sizes",
                                  on_one_line(refusal.reason)));
   }
 }

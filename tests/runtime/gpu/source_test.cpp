@@ -33,9 +33,11 @@ void check_kind(RandomCall (*make)(Random&), SourceLaunch (*source)(const cost::
   check_kernels(calls);
 }
 
-/// The same for kernels with several tilings, one of them for each call.
+/// The same for kernels with several tilings, one of them for each call. At most the given share of the calls are odd
+/// ones that the kernel does not support.
 void check_tilings(RandomCall (*make)(Random&),
-                   std::vector<std::pair<std::string, SourceLaunch>> (*sources)(const cost::Call&, std::int64_t)) {
+                   std::vector<std::pair<std::string, SourceLaunch>> (*sources)(const cost::Call&, std::int64_t),
+                   double most_odd) {
   std::vector<CheckedCall> calls;
   std::size_t none = 0;
   for (std::size_t seed = 0; seed < calls_of_each_kind(); ++seed) {
@@ -48,8 +50,7 @@ void check_tilings(RandomCall (*make)(Random&),
     else
       calls.push_back({made.call, made.is_positive, ways[random.below(ways.size())].second});
   }
-  INFO(none);
-  CHECK(3 * none < 2 * calls_of_each_kind());  // odd ones that this kernel does not support
+  CHECK(static_cast<double>(none) < most_odd * static_cast<double>(calls_of_each_kind()));
   check_kernels(calls);
 }
 
@@ -82,10 +83,12 @@ TEST_CASE("kernels for direct convolutions compute what they mean") {
 }
 
 TEST_CASE("kernels for products on tensor cores compute what they mean") {
-  check_tilings(random_tensor_product, tensor_product_sources);
+  check_tilings(random_tensor_product, tensor_product_sources, 0.5);
 }
 
-TEST_CASE("kernels for attention compute what they mean") { check_tilings(random_attention, attention_sources); }
+TEST_CASE("kernels for attention compute what they mean") {
+  check_tilings(random_attention, attention_sources, 0.67);  // half of them are odd
+}
 
 TEST_CASE("kernels use 64-bit indices where necessary") {
   using enum ElementType;
