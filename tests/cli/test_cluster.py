@@ -197,3 +197,48 @@ def test_without_the_module_ranks_are_refused(taso_gen, tmp_path):
                           capture_output=True, text=True, timeout=300)
     assert done.returncode == 6 and "the MPI module cannot be loaded" in done.stderr, done
     assert os.listdir(tmp_path) == []
+
+
+# --- taso-verify ---
+
+RULES = """taso rules 1
+
+rule relu-twice
+  relu(relu(x)) => relu(x)
+
+rule minus-turned-round
+  sub(x, y) => sub(y, x)
+
+rule bias-of-groups-forgotten
+  add(conv[groups=g](x, w), conv[groups=g](x, v)) => conv[groups=g](x, add(w, v))
+
+axiom relu-again
+  relu(relu(x)) = relu(x)
+
+axiom relu-of-any-sum
+  relu(add(x, y)) = add(relu(x), relu(y))
+"""
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_ranks_verify_the_same(taso_verify, tmp_path, ranks):
+    (tmp_path / "some.rules").write_text(RULES)
+    reports, said = [], []
+    for program in ([taso_verify], [*MPIRUN, "-n", str(ranks), taso_verify]):
+        done = subprocess.run([*program, tmp_path / "some.rules", "--no-cache", "--report", tmp_path / "r.json",
+                               "--jobs", "1"], env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 5, done
+        said.append(done.stderr.split("FAILED")[0])
+        report = json.loads((tmp_path / "r.json").read_text())
+        report.pop("seconds")
+        reports.append(report)
+    assert reports[0] == reports[1] and said[0] == said[1]
+    verdicts = {rule["verdict"] for rule in reports[0]["rules"]}
+    assert {"proved", "refuted"} <= verdicts
+
+
+def test_ranks_of_other_tasks_are_refused(taso_verify, tmp_path):
+    (tmp_path / "some.rules").write_text(RULES)
+    done = subprocess.run([*MPIRUN, "-n", "2", taso_verify, tmp_path / "some.rules", "--explain", "relu-twice"],
+                          env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 2 and "spread over several ranks" in done.stderr, done

@@ -1,0 +1,65 @@
+"""Time, memory and bytes sent of taso-gen on 1, 2, 4… ranks of one machine, each with one thread.
+
+python3 tests/benchmark/generate_ranks.py PROGRAM [--ranks 1,2,4] [--report FILE] -- OPTION…
+
+The options are those of taso-gen: `--operators taso --max-ops 4`. Fails unless all runs write the same bytes.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+MEGABYTE = 1e6
+
+
+def run(program, ranks, options, folder):
+    """Returns the report of a run and the rules that it wrote."""
+    out, report = folder / "out.rules", folder / "report.json"
+    command = [program, "-o", out, "--report", report, "--jobs", "1", *options]
+    if ranks > 1:
+        command = ["mpirun", "--oversubscribe", "-n", str(ranks), *command]
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                   "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+    done = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True, errors="replace")
+    if done.returncode != 0:
+        sys.exit(f"{ranks} ranks: exit {done.returncode}\n{done.stderr}")
+    return json.loads(report.read_text()), out.read_bytes()
+
+
+def row(ranks, report):
+    phases, uses = report["run"]["phases"], report["run"]["ranks"]
+    seconds = report["run"]["seconds"]
+    parts = [phases.get(name, 0) for name in ("enumerating", "pruning", "proving")]
+    return [ranks, *(f"{value:.1f}" for value in (seconds, *parts, seconds - sum(parts))),
+            f"{max(use['peak_memory'] for use in uses) / MEGABYTE:.0f}",
+            f"{max(use['sent'] for use in uses) / MEGABYTE:.1f}"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("--ranks", default="1,2,4")
+    parser.add_argument("--report", type=pathlib.Path)
+    parser.add_argument("options", nargs="*")
+    given = parser.parse_args()
+    reports, written = [], set()
+    header = ["ranks", "seconds", "enumerating", "pruning", "proving", "the rest", "memory MB", "sent MB"]
+    print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for ranks in map(int, given.ranks.split(",")):
+            report, rules = run(given.program, ranks, given.options, pathlib.Path(folder))
+            reports.append(report)
+            written.add(rules)
+            print("| " + " | ".join(map(str, row(ranks, report))) + " |", flush=True)
+    if given.report:
+        given.report.write_text(json.dumps(reports, indent=1) + "\n")
+    if len(written) > 1:
+        sys.exit("the runs wrote different rules")
+
+
+if __name__ == "__main__":
+    main()
