@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "cli/cluster/ranks.h"
+#include "cli/cluster/supervise.h"
 #include "cli/console/interrupt.h"
 #include "cli/console/program.h"
-#include "cli/console/ranks.h"
 #include "cli/console/streams.h"
-#include "cli/console/supervise.h"
 #include "cli/console/version.h"
 #include "cli/details/rule_picture.h"
 #include "cli/files/rule_input.h"

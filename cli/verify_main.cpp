@@ -2,10 +2,10 @@
 // proofs rest on, or replays the certificate of a rewritten model.
 #include <optional>
 
+#include "cli/cluster/ranks.h"
+#include "cli/cluster/supervise.h"
 #include "cli/console/interrupt.h"
 #include "cli/console/program.h"
-#include "cli/console/ranks.h"
-#include "cli/console/supervise.h"
 #include "cli/console/version.h"
 #include "cli/verify/certified_model.h"
 #include "cli/verify/explain_rule.h"

@@ -36,8 +36,8 @@ std::string bytes_of(const FamilyFindings& findings) {
   std::string bytes;
   const FamilyReport& report = findings.report;
   put_text(bytes, report.name);
-  for (const std::uint64_t count : {report.evaluations, report.values, report.equalities, report.spilled,
-                                    static_cast<std::uint64_t>(report.memory), findings.renamed, findings.following})
+  for (const std::uint64_t count :
+       {report.evaluations, report.values, report.equalities, findings.renamed, findings.following})
     put(bytes, count);
   put(bytes, report.graphs);
   put(bytes, static_cast<std::uint8_t>(report.is_in_order));
@@ -55,11 +55,9 @@ FamilyFindings family_findings_from(const std::string& bytes) {
   FamilyReport& report = findings.report;
   ByteReader reader(bytes);
   report.name = reader.get_text();
-  for (std::uint64_t* count : {&report.evaluations, &report.values, &report.equalities, &report.spilled})
+  for (std::uint64_t* count :
+       {&report.evaluations, &report.values, &report.equalities, &findings.renamed, &findings.following})
     *count = reader.get<std::uint64_t>();
-  report.memory = reader.get<std::uint64_t>();
-  findings.renamed = reader.get<std::uint64_t>();
-  findings.following = reader.get<std::uint64_t>();
   report.graphs = reader.get<double>();
   report.is_in_order = reader.get<std::uint8_t>() != 0;
   const auto count = reader.get<std::uint64_t>();
@@ -79,7 +77,14 @@ FamilyFindings find_in(const Family& family, EnumerateOptions enumerating, Selec
   OneRank alone;
   Communicator& ranks = enumerating.ranks ? *enumerating.ranks : alone;
   const std::string stage = "findings";
-  if (const auto kept = store.load(ranks, stage)) return family_findings_from(*kept);
+  const auto forget_parts = [&] {
+    store.forget("selection");
+    for (std::size_t level = 1; level <= enumerating.max_operators; ++level) store.forget(level_stage(level));
+  };
+  if (const auto kept = store.load(ranks, stage)) {
+    forget_parts();  // the earlier run may have been killed before it did
+    return family_findings_from(*kept);
+  }
 
   enumerating.stages = selecting.stages = store;
   Enumeration enumeration = enumerate(family, enumerating);
@@ -100,8 +105,7 @@ FamilyFindings find_in(const Family& family, EnumerateOptions enumerating, Selec
   findings.equalities = std::move(selection.equalities);
   if (findings.complete && store.is_worth(findings.report.evaluations)) {
     store.save(stage, bytes_of(findings));
-    store.forget("selection");
-    for (std::size_t level = 1; level <= enumerating.max_operators; ++level) store.forget(level_stage(level));
+    forget_parts();
   }
   return findings;
 }

@@ -17,6 +17,7 @@ struct FamilyFindings {
   bool complete = true;
 };
 
+/// Without what depends on the machine: memory, and the records in temporary files.
 std::string bytes_of(const FamilyFindings& findings);
 FamilyFindings family_findings_from(const std::string& bytes);
 

@@ -50,7 +50,6 @@ std::string bytes_of(const Level& level) {
   std::string bytes;
   put(bytes, level.values);
   put(bytes, level.evaluations);
-  put(bytes, level.spilled);
   put(bytes, level.graphs);
   put_list(bytes, std::span(level.fresh));
   put_list(bytes, std::span(level.found));
@@ -62,7 +61,6 @@ Level level_from(const std::string& bytes) {
   ByteReader reader(bytes);
   level.values = reader.get<std::uint64_t>();
   level.evaluations = reader.get<std::uint64_t>();
-  level.spilled = reader.get<std::uint64_t>();
   level.graphs = reader.get<double>();
   reader.get_list(level.fresh);
   reader.get_list(level.found);

@@ -41,6 +41,7 @@ struct Level {
   std::uint64_t values = 0, evaluations = 0, spilled = 0;
   double graphs = 0;
 };
+/// Without what depends on the machine: the records in temporary files.
 std::string bytes_of(const Level& level);
 Level level_from(const std::string& bytes);
 

@@ -1,4 +1,4 @@
-#include "cli/console/ranks.h"
+#include "cli/cluster/ranks.h"
 
 #include <optional>
 

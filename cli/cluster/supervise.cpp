@@ -1,4 +1,4 @@
-#include "cli/console/supervise.h"
+#include "cli/cluster/supervise.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
