@@ -23,7 +23,7 @@ def run(program, ranks, options, folder):
     if ranks > 1:
         command = ["mpirun", "--oversubscribe", "-n", str(ranks), *command]
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                   "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+                   "OMPI_MCA_plm": "isolated", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
     done = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True, errors="replace")
     if done.returncode != 0:
         sys.exit(f"{ranks} ranks: exit {done.returncode}\n{done.stderr}")
