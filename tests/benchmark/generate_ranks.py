@@ -44,14 +44,14 @@ def main():
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("--ranks", default="1,2,4")
     parser.add_argument("--report", type=pathlib.Path)
-    parser.add_argument("options", nargs="*")
-    given = parser.parse_args()
+    end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    given, options = parser.parse_args(sys.argv[1:end]), sys.argv[end + 1:]
     reports, written = [], set()
     header = ["ranks", "seconds", "enumerating", "pruning", "proving", "the rest", "memory MB", "sent MB"]
     print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for ranks in map(int, given.ranks.split(",")):
-            report, rules = run(given.program, ranks, given.options, pathlib.Path(folder))
+            report, rules = run(given.program, ranks, options, pathlib.Path(folder))
             reports.append(report)
             written.add(rules)
             print("| " + " | ".join(map(str, row(ranks, report))) + " |", flush=True)
