@@ -31,11 +31,12 @@ struct Measurement : cost::RecordedPrice {
   std::string trouble;  ///< empty if there are figures
 };
 
-/// The memory of an operand: an offset in the arena, in the weights, or in an input or output of the caller.
+/// The memory of an operand: an offset in the arena, in weights, or in an input or output of the caller.
 struct Binding {
   enum class Place : std::uint8_t { arena, weights, input, output };
   Place place = Place::arena;
-  std::uint32_t index = 0;  ///< of an input or output
+  std::uint32_t index =
+      0;  ///< of an input or output; of weights: 0 for the program's own, i for `shared_weights[i - 1]`
   std::int64_t offset = 0;  ///< in bytes, from the start
 };
 
@@ -43,6 +44,12 @@ struct Binding {
 struct DeviceMemory {
   std::function<void*(std::size_t bytes)> allocate;  ///< null if there is none left
   std::function<void(void* memory, std::size_t bytes)> free;
+};
+
+/// Weights in the memory of a device. Programs share them.
+class WeightBlock {
+ public:
+  virtual ~WeightBlock() = default;
 };
 
 /// A program for a device: what runs, when, and on which memory.
@@ -61,6 +68,7 @@ struct DeviceSteps {
   std::vector<Schedule> schedules;
   std::int64_t arena_bytes = 0;
   std::vector<std::byte> weights;
+  std::vector<std::shared_ptr<const WeightBlock>> shared_weights;  ///< those of other programs that it uses too
   std::vector<std::int64_t> input_bytes, output_bytes;
   std::vector<ElementType> input_elements, output_elements;  ///< as the steps read and write them
   DeviceMemory memory;                                       ///< for everything that the program allocates
@@ -105,6 +113,8 @@ class DeviceProgram {
   virtual std::int64_t device_bytes() const = 0;
   virtual const std::vector<std::string>& choices() const = 0;  ///< of each step
   virtual LanesFound lanes() const { return {}; }
+  /// Its own weights on the device, for other programs; null if it does not share them.
+  virtual std::shared_ptr<const WeightBlock> weights() const { return nullptr; }
   /// Its kernels of our own, each once.
   virtual std::vector<KernelBinary> binaries() const { return {}; }
 };

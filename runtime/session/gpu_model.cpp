@@ -42,8 +42,8 @@ void GpuModel::choose_unmeasured(gpu::DeviceSteps& steps) const {
     if (!step.host && step.choice.empty()) step.choice = choices.at(cost::text_of(step.call));
 }
 
-void GpuModel::prepare(std::uint32_t most_lanes, gpu::DeviceMemory memory) {
-  gpu::Execution execution = gpu::make_execution(*view_, graph_, plan_, precision_, most_lanes);
+void GpuModel::prepare(std::uint32_t most_lanes, gpu::DeviceMemory memory, gpu::KnownWeights* known) {
+  gpu::Execution execution = gpu::make_execution(*view_, graph_, plan_, precision_, most_lanes, known);
   for (const gpu::Schedule& schedule : execution.steps.schedules) predicted_[schedule.lanes] = schedule.expected;
   predicted_alone_ = gpu::one_after_the_other(execution.tasks).predicted;
   on_host_ = execution.on_host;
@@ -54,6 +54,7 @@ void GpuModel::prepare(std::uint32_t most_lanes, gpu::DeviceMemory memory) {
   if (!pricing_.measures()) choose_unmeasured(execution.steps);
   execution.steps.memory = std::move(memory);
   program_ = pricing_.gpu()->load(std::move(execution.steps));
+  if (known != nullptr) known->add(graph_.pool, execution.new_weights, program_->weights());
 }
 
 double GpuModel::measured_share() const {

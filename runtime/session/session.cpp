@@ -255,7 +255,7 @@ void Session::plan_on_gpu(SizedModel& sized) {
   pricing_->set_cache_residency(*sized.graph, of);
   auto model = std::make_unique<GpuModel>(*sized.graph, *pricing_, of);
   if (options_.is_cancelled && options_.is_cancelled()) throw Cancelled();
-  model->prepare(options_.lanes, options_.memory);
+  model->prepare(options_.lanes, options_.memory, &weights_);
   sized.model = std::move(model);
 }
 

@@ -111,6 +111,7 @@ class Session {
   std::string device_ = "CPU";
   std::unique_ptr<pricing::Pricing> pricing_;  // null on the host
   std::mutex planning_;
+  gpu::KnownWeights weights_;                     // of the plans
   std::list<std::shared_ptr<SizedModel>> plans_;  // last used first
   int process_ = 0;
 };

@@ -78,7 +78,11 @@ void Program::allocate() {
   const auto bytes = [](std::int64_t size) { return static_cast<std::size_t>(std::max<std::int64_t>(size, 1)); };
   arena_ = DeviceBuffer(bytes(steps_.arena_bytes), steps_.memory);
   require(cudaMemsetAsync(arena_.get(), 0, arena_.size(), stream_.get()), "the arena");
-  weights_ = libraries_.weights(std::move(steps_.weights), steps_.memory);
+  weights_.push_back(libraries_.weights(std::move(steps_.weights), steps_.memory));
+  for (const std::shared_ptr<const WeightBlock>& block : steps_.shared_weights) {
+    weights_.push_back(std::dynamic_pointer_cast<const Weights>(block));
+    check(weights_.back() != nullptr, "weights are shared by programs of one kind of device");
+  }
   for (const std::int64_t size : steps_.input_bytes) inputs_.emplace_back(bytes(size), steps_.memory);
   for (const std::int64_t size : steps_.output_bytes) outputs_.emplace_back(bytes(size), steps_.memory);
   for (const DeviceBuffer& buffer : inputs_) own_.inputs.push_back(buffer.get());
@@ -89,7 +93,7 @@ void Program::allocate() {
 std::byte* Program::address(const Binding& binding, const Ends& ends) const {
   switch (binding.place) {
     case Binding::Place::arena: return arena_.get() + binding.offset;
-    case Binding::Place::weights: return weights_->on_device.get() + binding.offset;
+    case Binding::Place::weights: return weights_.at(binding.index)->on_device.get() + binding.offset;
     case Binding::Place::input: return ends.inputs.at(binding.index) + binding.offset;
     default: return ends.outputs.at(binding.index) + binding.offset;
   }

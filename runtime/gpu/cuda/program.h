@@ -32,6 +32,7 @@ class Program : public DeviceProgram {
   std::int64_t device_bytes() const override;
   const std::vector<std::string>& choices() const override { return choices_; }
   LanesFound lanes() const override { return found_; }
+  std::shared_ptr<const WeightBlock> weights() const override { return weights_.front(); }
   std::vector<KernelBinary> binaries() const override;
 
  private:
@@ -107,7 +108,7 @@ class Program : public DeviceProgram {
   DeviceSteps steps_;
   Stream stream_;
   DeviceBuffer arena_;
-  std::shared_ptr<const Weights> weights_;
+  std::vector<std::shared_ptr<const Weights>> weights_;  // its own, and those of other programs
   std::vector<Lane> lanes_;
   std::vector<DeviceBuffer> inputs_, outputs_;
   Ends own_;                         // of inputs_ and outputs_
