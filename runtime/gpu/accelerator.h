@@ -56,7 +56,7 @@ class WeightBlock {
 struct DeviceSteps {
   struct Step {
     cost::Call call;     ///< with `host`: only its operands matter
-    std::string choice;  ///< the measured variant; empty: still to be chosen
+    std::string choice;  ///< the measured variant; empty: to be chosen while loading
     std::vector<Binding> read, written;
     /// Computes a step without a kernel on the host, from the dense bytes of its operands. Empty for all other steps.
     std::function<void(std::span<const std::span<const std::byte>> read, std::span<const std::span<std::byte>> written)>
@@ -72,6 +72,9 @@ struct DeviceSteps {
   std::vector<std::int64_t> input_bytes, output_bytes;
   std::vector<ElementType> input_elements, output_elements;  ///< as the steps read and write them
   DeviceMemory memory;                                       ///< for everything that the program allocates
+  /// Steps without a choice take the fastest of a few promising variants, in a brief measurement, instead of all
+  /// variants measured with care.
+  bool chooses_briefly = false;
 };
 
 /// The memory of an input or output that the caller owns, dense and row-major.
@@ -142,8 +145,6 @@ class Accelerator {
   virtual std::vector<Measurement> measure_all(const cost::Call& call) { return {measure(call)}; }
   /// At most `most` variants that run and agree with one another, most promising first, without measuring them.
   virtual std::vector<std::string> ways(const cost::Call& call, std::size_t most) = 0;
-  /// For each call the fastest of a few promising variants, in a brief measurement; "" if none of them works.
-  virtual std::vector<std::string> quick_choices(std::span<const cost::Call> calls) = 0;
   virtual std::unique_ptr<DeviceProgram> load(DeviceSteps steps) = 0;
   /// Uses these kernels instead of compiling them.
   virtual void know(std::vector<KernelBinary> /*kernels*/) {}

@@ -28,18 +28,13 @@ std::string GpuModel::likely_choice(const cost::Call& call) const {
 
 void GpuModel::choose_unmeasured(gpu::DeviceSteps& steps) const {
   std::map<std::string, std::string> choices;  // by the text of the call
-  std::vector<cost::Call> calls;
-  for (const gpu::DeviceSteps::Step& step : steps.steps) {
+  for (gpu::DeviceSteps::Step& step : steps.steps) {
     if (step.host || !step.choice.empty()) continue;
     const auto [place, is_new] = choices.emplace(cost::text_of(step.call), "");
-    if (!is_new) continue;
-    place->second = likely_choice(step.call);
-    if (place->second.empty()) calls.push_back(step.call);
+    if (is_new) place->second = likely_choice(step.call);
+    step.choice = place->second;
   }
-  const std::vector<std::string> quick = pricing_.gpu()->quick_choices(calls);
-  for (std::size_t i = 0; i < calls.size(); ++i) choices[cost::text_of(calls[i])] = quick[i];
-  for (gpu::DeviceSteps::Step& step : steps.steps)
-    if (!step.host && step.choice.empty()) step.choice = choices.at(cost::text_of(step.call));
+  steps.chooses_briefly = true;
 }
 
 void GpuModel::prepare(std::uint32_t most_lanes, gpu::DeviceMemory memory, gpu::KnownWeights* known) {

@@ -47,7 +47,7 @@ class GpuModel {
  private:
   /// A kernel of our own that is probably fast, without trying any; empty if that cannot be said.
   std::string likely_choice(const cost::Call& call) const;
-  /// Picks the most promising variant for steps without a choice.
+  /// Picks the most promising variant for steps without a choice, where that can be said.
   void choose_unmeasured(gpu::DeviceSteps& steps) const;
 
   const Graph& graph_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "ops/core/error.h"
@@ -121,9 +122,24 @@ void Program::launch(const Placement& placement, std::size_t step, std::size_t l
               "a copy");
 }
 
-void Program::choose(const std::function<Tuner&()>& tuner) {
+void Program::choose_briefly(const std::function<Tuner&()>& tuner) {
+  std::map<std::string, std::size_t> numbers;  // by the text of the call
+  std::vector<cost::Call> calls;
   for (const DeviceSteps::Step& step : steps_.steps)
-    if (!step.host) libraries_.expect(lowerings(step.call), step.choice);
+    if (!step.host && step.choice.empty() && numbers.emplace(cost::text_of(step.call), calls.size()).second)
+      calls.push_back(step.call);
+  if (calls.empty()) return;
+  const std::vector<std::string> choices = tuner().brief_choices(calls);
+  for (DeviceSteps::Step& step : steps_.steps)
+    if (!step.host && step.choice.empty()) step.choice = choices.at(numbers.at(cost::text_of(step.call)));
+}
+
+void Program::choose(const std::function<Tuner&()>& tuner) {
+  // Kernels that are needed in any case are compiled while others are tried.
+  for (const DeviceSteps::Step& step : steps_.steps)
+    if (!step.host && !(step.choice.empty() && steps_.chooses_briefly))
+      libraries_.expect(lowerings(step.call), step.choice);
+  if (steps_.chooses_briefly) choose_briefly(tuner);
   for (const DeviceSteps::Step& step : steps_.steps) {
     check(step.read.size() == step.call.read.size() && step.written.size() == step.call.written.size(),
           "a place for each operand");

@@ -79,6 +79,7 @@ class Program : public DeviceProgram {
   void launch(const Placement& placement, std::size_t step, std::size_t lane, bool has_one_before) const;
   void allocate();
   void choose(const std::function<Tuner&()>& tuner);
+  void choose_briefly(const std::function<Tuner&()>& tuner);
   Placement placed(const Ends& ends) const;
   void make_lanes();
   void fill_inputs();

@@ -44,12 +44,13 @@ CublasMatmul& Libraries::cublas() {
 }
 
 std::vector<Alternative> Libraries::alternatives(const Launch& launch, const Alignments& alignments,
-                                                 std::string& reason) {
+                                                 std::string& reason, Effort effort) {
   return std::visit(
       Overloaded{
           [&](const ConvolutionLaunch& convolution) { return cudnn().alternatives(convolution, alignments, reason); },
           [&](const MatmulLaunch& matmul) {
             std::vector<Alternative> list = cublas().alternatives(matmul, alignments, reason);
+            if (effort == Effort::brief) return list;
             std::string other_reason;
             std::vector<Alternative> more = cudnn().alternatives(matmul, alignments, other_reason);
             std::move(more.begin(), more.end(), std::back_inserter(list));

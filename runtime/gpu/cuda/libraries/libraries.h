@@ -31,8 +31,13 @@ class Libraries {
  public:
   explicit Libraries(int device);
 
+  enum class Effort : std::uint8_t {
+    full,
+    brief  ///< without engines that cuDNN compiles for about a second, as it does for matmuls
+  };
   /// Most promising first. Empty, with the reason, if there is none.
-  std::vector<Alternative> alternatives(const Launch& launch, const Alignments& alignments, std::string& reason);
+  std::vector<Alternative> alternatives(const Launch& launch, const Alignments& alignments, std::string& reason,
+                                        Effort effort = Effort::full);
   /// Prepares the alternative with this identity; throws EnvironmentError if there is none.
   std::unique_ptr<Prepared> prepare(const Launch& launch, const Alignments& alignments, const std::string& identity);
   /// Starts to compile our own kernels that these lowerings may need, or only those of `choice`, if it is given.
