@@ -84,9 +84,9 @@ struct CallersMemory {
   ElementType element = ElementType::undefined;  ///< on the device, it may differ from that of the steps
 };
 
-/// A compiled kernel of our own.
+/// A compiled kernel of our own, or a plan of a library that contains compiled code.
 struct KernelBinary {
-  std::string key;  ///< identifies source, compiler and architecture
+  std::string key;  ///< identifies source or graph, compiler and architecture
   std::vector<char> code;
 };
 
@@ -118,7 +118,7 @@ class DeviceProgram {
   virtual LanesFound lanes() const { return {}; }
   /// Its own weights on the device, for other programs; null if it does not share them.
   virtual std::shared_ptr<const WeightBlock> weights() const { return nullptr; }
-  /// Its kernels of our own, each once.
+  /// What was compiled for it, each once.
   virtual std::vector<KernelBinary> binaries() const { return {}; }
 };
 

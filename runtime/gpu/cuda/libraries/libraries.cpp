@@ -30,11 +30,15 @@ Libraries::Libraries(int device) : device_(device) {
   require(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device), "its cache");
   cache_bytes_ = static_cast<std::size_t>(std::max(bytes, 0));
   capability_ = major * 10 + minor;
-  sources_ = std::make_unique<SourceKernels>(device, capability_);
+  sources_ = std::make_unique<SourceKernels>(device, capability_, cache_);
 }
 
 CudnnEngines& Libraries::cudnn() {
-  if (!cudnn_) cudnn_ = std::make_unique<CudnnEngines>();
+  if (!cudnn_) {
+    int multiprocessors = 0;
+    require(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_), "its multiprocessors");
+    cudnn_ = std::make_unique<CudnnEngines>(fmt::format("sm_{} x {}", capability_, multiprocessors), cache_);
+  }
   return *cudnn_;
 }
 

@@ -55,8 +55,8 @@ class Libraries {
   void leave_out_own() { has_own_ = false; }
   std::vector<Lowering> admitted(std::vector<Lowering> lowerings) const;
 
-  /// Uses these kernels of our own instead of compiling them.
-  void know(std::vector<KernelBinary> kernels) { sources_->know(std::move(kernels)); }
+  /// Uses these instead of compiling them.
+  void know(std::vector<KernelBinary> kernels) { cache_.know(std::move(kernels)); }
 
   /// On the device.
   std::shared_ptr<const Weights> weights(std::vector<std::byte> bytes, const DeviceMemory& memory) {
@@ -79,6 +79,7 @@ class Libraries {
   int capability_ = 0;
   bool has_own_ = true;
   std::size_t cache_bytes_ = 0;
+  KernelCache cache_;
   std::unique_ptr<SourceKernels> sources_;
   // Created at first use, because that takes a while.
   std::unique_ptr<CudnnEngines> cudnn_;
