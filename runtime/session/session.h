@@ -46,7 +46,7 @@ class Session {
   const std::vector<Port>& outputs() const { return outputs_; }
   bool is_on_gpu() const { return pricing_ != nullptr; }
   const std::string& device() const { return device_; }
-  /// What an engine file needs; throws InputError if the model is too large for one file.
+  /// What an engine file needs.
   Engine engine();
   /// Everything about it, as JSON.
   std::string report();

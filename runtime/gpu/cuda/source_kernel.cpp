@@ -33,12 +33,19 @@ struct ProgramEnd {
   ~ProgramEnd() { nvrtcDestroyProgram(&program); }
 };
 
+std::pair<int, int> compiler_numbers() {
+  std::pair<int, int> numbers;
+  demand(nvrtcVersion(&numbers.first, &numbers.second), "its version");
+  return numbers;
+}
+
 std::vector<char> compile(const std::string& source, int capability) {
   ProgramEnd end;
   demand(nvrtcCreateProgram(&end.program, source.c_str(), "kernel.cu", 0, nullptr, nullptr), "a program");
   const std::string architecture = fmt::format("--gpu-architecture=sm_{}", capability);
-  const char* const options[] = {architecture.c_str(), "--std=c++17", "-default-device"};
-  const nvrtcResult status = nvrtcCompileProgram(end.program, 3, options);
+  std::vector<const char*> options{architecture.c_str(), "--std=c++17", "-default-device"};
+  if (compiler_numbers() >= std::pair(12, 4)) options.push_back("--minimal");  // a tenth faster
+  const nvrtcResult status = nvrtcCompileProgram(end.program, static_cast<int>(options.size()), options.data());
   if (status != NVRTC_SUCCESS) {
     std::size_t size = 0;
     std::string log;
@@ -56,8 +63,7 @@ std::vector<char> compile(const std::string& source, int capability) {
 }
 
 std::string compiler_version() {
-  int major = 0, minor = 0;
-  demand(nvrtcVersion(&major, &minor), "its version");
+  const auto [major, minor] = compiler_numbers();
   return fmt::format("{}.{}", major, minor);
 }
 #else
