@@ -22,8 +22,8 @@ namespace {
 /// From this level on, terms that differ only by the names of inputs are enumerated once. Nothing is built on the last
 /// level, and terms built on the level before it can be renamed afterwards.
 constexpr std::size_t first_level_of_one_naming = 5;
-/// Of each rank, between exchanges: some ten megabytes of results.
-constexpr std::size_t tasks_per_round = 128;
+/// Of each thread, between exchanges: about ten megabytes of results.
+constexpr std::size_t tasks_per_round = 16;
 
 template <class T, std::size_t most>
 bool share(const SmallVector<T, most>& a, const SmallVector<T, most>& b) {
@@ -71,6 +71,8 @@ class Enumerator {
         programs_(world_) {}
 
   Enumeration run() {
+    for (const std::string& jobs : ranks_.gather(std::to_string(options_.jobs)))
+      most_jobs_ = std::max<std::size_t>(most_jobs_, std::stoul(jobs));
     add_inputs();
     for (level_ = 1; level_ <= options_.max_operators && result_.complete; ++level_) {
       const std::optional<Level> level = next_level();
@@ -157,7 +159,7 @@ class Enumerator {
     index_nodes();
     add_tasks_of_relatives(tasks);
     // Between rounds, the ranks exchange results.
-    const std::size_t ranks = ranks_.size(), round = ranks == 1 ? tasks.size() : tasks_per_round * ranks;
+    const std::size_t ranks = ranks_.size(), round = ranks == 1 ? tasks.size() : tasks_per_round * most_jobs_ * ranks;
     for (std::size_t begin = 0; begin < tasks.size(); begin += round) {
       Outbox outbox(ranks_);
       std::mutex mutex;
@@ -641,6 +643,7 @@ class Enumerator {
   std::unordered_map<std::uint64_t, std::vector<Use>> uses_;  // by both layouts
   std::mutex uses_mutex_;
   std::size_t level_ = 0;
+  std::size_t most_jobs_ = 1;  // of any rank
 };
 
 }  // namespace
