@@ -3,7 +3,8 @@
 python3 tests/benchmark/generate_ranks.py PROGRAM [--ranks 1,2,4] [--predict 64,1024] [--report FILE] -- OPTION…
 
 The options are those of taso-gen: `--operators taso --max-ops 4`. Fails unless all runs write the same bytes. A
-prediction takes the time of each phase as a + b / ranks, with the a and b that fit the measured times best.
+prediction takes the time of each phase as a + b / ranks, with the a and b that fit the measured times best. Processor
+time, memory and bytes are those of the rank with the most.
 """
 
 import argparse
@@ -41,7 +42,7 @@ def phases_of(report):
 
 def row(ranks, report):
     uses, phases = report["run"]["ranks"], phases_of(report)
-    return [ranks, *(f"{value:.1f}" for value in (sum(phases), *phases)),
+    return [ranks, *(f"{value:.1f}" for value in (sum(phases), *phases, max(use["processor_seconds"] for use in uses))),
             f"{max(use['peak_memory'] for use in uses) / MEGABYTE:.0f}",
             f"{max(use['sent'] for use in uses) / MEGABYTE:.1f}"]
 
@@ -57,7 +58,7 @@ def predicted(ranks, reports):
         slope = max(sum((x - middle) * (y - mean) for x, y in zip(shares, times)) / spread, 0)
         constant = max(mean - slope * middle, 0)
         seconds.append(constant + slope / ranks)
-    return [f"{ranks}, predicted", *(f"{value:.1f}" for value in (sum(seconds), *seconds)), "", ""]
+    return [f"{ranks}, predicted", *(f"{value:.1f}" for value in (sum(seconds), *seconds)), "", "", ""]
 
 
 def main():
@@ -69,7 +70,7 @@ def main():
     end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     given, options = parser.parse_args(sys.argv[1:end]), sys.argv[end + 1:]
     reports, written = [], set()
-    header = ["ranks", "seconds", "enumerating", "pruning", "proving", "the rest", "memory MB", "sent MB"]
+    header = ["ranks", "seconds", "enumerating", "pruning", "proving", "the rest", "processor", "memory MB", "sent MB"]
     print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for ranks in map(int, given.ranks.split(",")):
