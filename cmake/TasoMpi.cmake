@@ -18,7 +18,9 @@ endif()
 file(GLOB mpi_sources CONFIGURE_DEPENDS ops/cluster/mpi/*.cpp)
 add_library(taso_mpi MODULE ${mpi_sources})
 set_target_properties(taso_mpi PROPERTIES
-  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/taso CXX_VISIBILITY_PRESET hidden)
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/taso
+  CXX_VISIBILITY_PRESET hidden
+  INSTALL_RPATH_USE_LINK_PATH ON)  # clusters have their own MPI, anywhere
 # The module links the code of taso that it needs and hides it, because the program may contain another version.
 target_link_libraries(taso_mpi PRIVATE taso_ops MPI::MPI_CXX)
 target_link_options(taso_mpi PRIVATE -Wl,--exclude-libs,ALL)
