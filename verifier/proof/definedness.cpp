@@ -63,7 +63,8 @@ class Demands {
   void add_power(const Sum& base, const Sum& exponent, const Constraints& guards) {
     const auto power = number(exponent);
     if (!power) {
-      if (sign_of(base) != Sign::positive) list.push_back({Demand::Kind::power, {base, exponent}, guards});
+      const bool neither_is_negative = sign_of(base) != Sign::unknown && sign_of(exponent) != Sign::unknown;
+      if (sign_of(base) != Sign::positive && !neither_is_negative) list.push_back({Demand::Kind::power, {base, exponent}, guards});
       return;
     }
     if (power->denominator != 1) add_not_negative(base, guards);
