@@ -164,7 +164,8 @@ class ItemParser {
     DefinitionArguments arguments;
     for (std::size_t i = 0; i < definition.fields.size(); ++i)
       arguments.terms[definition.fields[i].variable] = call.attributes[i].second;
-    for (std::size_t i = 0; i < definition.inputs.size(); ++i) arguments.patterns[definition.inputs[i]] = call.operands[i];
+    for (std::size_t i = 0; i < definition.inputs.size(); ++i)
+      arguments.patterns[definition.inputs[i]] = call.operands[i];
     arguments.note_term = [&](const TermPtr& term) { terms_.note(term, range); };
     arguments.note_pattern = [&](const PatternPtr& pattern) { pattern_places_[pattern.get()] = range; };
     try {
@@ -404,8 +405,8 @@ class ItemParser {
     if (name.text == "type") fail(name.range(), "'type' is never given: constants have the rule's element type");
     std::vector<std::string> names;
     for (const FieldSignature& field : signature.fields) names.emplace_back(field.name);
-    const std::string who = is_single(signature) ? std::string(signature.name)
-                                                 : fmt::format("not every operator of '{}'", signature.name);
+    const std::string who =
+        is_single(signature) ? std::string(signature.name) : fmt::format("not every operator of '{}'", signature.name);
     fail(name.range(), fmt::format("{} has {}field '{}'{}", who, is_single(signature) ? "no " : "a ",
                                    excerpt(name.text), did_you_mean(name.text, names)));
   }

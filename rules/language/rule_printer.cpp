@@ -287,8 +287,8 @@ std::string print(const Definition& definition) {
   add_comments(definition.comments, result);
   result += "definition " + definition.name;
   if (!definition.fields.empty())
-    result += '[' + joined(definition.fields, [](const auto& f) { return fmt::format("{}={}", f.name, f.variable); }) +
-              ']';
+    result +=
+        '[' + joined(definition.fields, [](const auto& f) { return fmt::format("{}={}", f.name, f.variable); }) + ']';
   if (!definition.inputs.empty())
     result += '(' + joined(definition.inputs, [](const std::string& name) { return name; }) + ')';
   result += '\n';

@@ -32,6 +32,11 @@ def decided(taso_verify, tmp_path, files):
     return json.loads(report.read_text())["rules"]
 
 
+def xla_files(source_folder):
+    return [folder(source_folder) / f"{name}.rules"
+            for name in ("broadcast", "elementwise", "linear", "logical", "slices")]
+
+
 def origins(files):
     """Rule by rule, where it comes from: the word before the colon in its comment."""
     found = {}
@@ -51,16 +56,16 @@ def lines_of(rules, names):
 
 def same(path, lines):
     """The lines of the list that are rules; the others are comments and rules that are not stated."""
-    text = path.read_text().splitlines()
+    lines, text = sorted(lines), path.read_text().splitlines()
     kept = [line for line in text if line.startswith("#") or NOT_STATED in line]
     if os.environ.get("TASO_BLESS") == "1":
-        path.write_text("\n".join(kept + sorted(lines)) + "\n")
-    assert [line for line in text if line not in kept] == sorted(lines)
+        path.write_text("\n".join(kept + lines) + "\n")
+    else:
+        assert [line for line in text if line not in kept] == lines
 
 
 def test_verdicts_on_the_rules_of_xla(taso_verify, source_folder, tmp_path):
-    files = [folder(source_folder) / f"{name}.rules"
-             for name in ("broadcast", "elementwise", "linear", "logical", "slices")]
+    files = xla_files(source_folder)
     rules = decided(taso_verify, tmp_path, files)
     names = origins(files)
     assert set(names) == {rule["name"] for rule in rules}
@@ -93,6 +98,46 @@ def test_fusions_that_broke_models_are_refuted(taso_verify, source_folder, tmp_p
         if not mended:
             assert rule["verdict"] in ("refuted", "conditional") and rule["counterexample"], rule["name"]
     assert len(rules) >= 9
+
+
+def conditions_of(text):
+    """A list of conditions, cut at the commas outside brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def without_conditions(text):
+    """The definitions of a file, and each rule with one of its conditions left out. Conditions on ranks and whole
+    shapes often follow from the rest, and stay."""
+    kept = []
+    for item in re.split(r"\n(?=[a-z])", re.sub(r"(?m)^#.*\n", "", text)):
+        rule = re.match(r"(?s)candidate (\S+)\n(.*)\n  where (.*)", item.rstrip())
+        if not rule:
+            kept += [] if item.startswith("candidate") else [item.rstrip()]
+            continue
+        name, sides, conditions = rule.group(1), rule.group(2), conditions_of(rule.group(3))
+        for place, condition in enumerate(conditions):
+            rest = conditions[:place] + conditions[place + 1:]
+            if not re.match(r"rank\(|shape\(", condition):
+                kept.append(f"candidate {name}-{place}\n{sides}" + (f"\n  where {', '.join(rest)}" if rest else ""))
+    return "\n\n".join(kept) + "\n"
+
+
+def test_conditions_are_needed(taso_verify, source_folder, tmp_path):
+    """A proved rule without one of its conditions is refuted, conditional or unknown."""
+    files = []
+    for file in xla_files(source_folder):
+        files.append(tmp_path / file.name)
+        files[-1].write_text(without_conditions(file.read_text()))
+    rules = decided(taso_verify, tmp_path, files)
+    assert [rule["name"] for rule in rules if rule["verdict"] == "proved"] == []
+    assert sum(rule["verdict"] in ("refuted", "conditional") for rule in rules) >= 25
 
 
 def mutants(source_folder, count, limit):

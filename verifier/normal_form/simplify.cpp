@@ -209,6 +209,44 @@ bool normalise_sizes(std::vector<Term>& terms, Term& term, const Constraints& kn
   return true;
 }
 
+/// The lowest or highest of some values, if the context decides which one that is.
+std::optional<Polynomial> extreme(const std::vector<Polynomial>& values, bool is_highest, const Constraints& context) {
+  for (const Polynomial& value : values)
+    if (std::all_of(values.begin(), values.end(), [&](const Polynomial& other) {
+          return value == other ||
+                 facts().surely(is_highest ? at_least(value, other) : at_least(other, value), context);
+        }))
+      return value;
+  return std::nullopt;
+}
+
+/// How many values of the bound variable satisfy the guards, if it occurs only there and between bounds that are known
+/// to lie in order. Removes these guards.
+std::optional<Polynomial> counted(Variable variable, Term& term, const Constraints& known) {
+  const Facts::Entry entry = facts().entry(variable);
+  if (!entry.extent || entry.least != 0) return std::nullopt;
+  if (std::any_of(term.factors.begin(), term.factors.end(), [&](const Factor& f) { return occurs(variable, f); }))
+    return std::nullopt;
+  std::vector<Polynomial> lows{Polynomial()}, highs{*entry.extent - 1};
+  Constraints others, context = known;
+  for (const Constraint& guard : term.guards) {
+    if (!occurs(variable, guard.value)) {
+      others.push_back(guard);
+      continue;
+    }
+    const auto bound = guard.kind == Kind::non_negative ? solved_for(variable, guard.value) : std::nullopt;
+    if (!bound) return std::nullopt;
+    const bool is_low = guard.value.linear_in(variable)->first.constant() == 1;
+    (is_low ? lows : highs).push_back(*bound);
+  }
+  if (others.size() == term.guards.size()) return std::nullopt;
+  context.insert(context.end(), others.begin(), others.end());
+  const auto low = extreme(lows, true, context), high = extreme(highs, false, context);
+  if (!low || !high || !facts().surely(at_least(*high + 1, *low), context)) return std::nullopt;
+  term.guards = std::move(others);
+  return *high - *low + 1;
+}
+
 bool is_function(const Factor& factor, Function function) {
   return factor.kind == Factor::Kind::function && static_cast<Function>(factor.head) == function;
 }
@@ -222,9 +260,8 @@ const Sum* under_root(const Factor& factor) {
 const Sum* under_inverse_root(const Factor& factor) {
   if (!is_function(factor, Function::reciprocal)) return nullptr;
   const Sum& below = *factor.operands[0];
-  const bool is_alone = below.terms.size() == 1 && below.terms[0].factors.size() == 1 &&
-                        below.terms[0].bound.empty() && below.terms[0].guards.empty() &&
-                        below.terms[0].coefficient == Rational{1, 1};
+  const bool is_alone = below.terms.size() == 1 && below.terms[0].factors.size() == 1 && below.terms[0].bound.empty() &&
+                        below.terms[0].guards.empty() && below.terms[0].coefficient == Rational{1, 1};
   return is_alone ? under_root(below.terms[0].factors[0]) : nullptr;
 }
 
@@ -414,16 +451,21 @@ void simplify_into(std::vector<Term>& terms, Term term, const Constraints& known
       changed = true;
       continue;
     }
+    const auto take_out = [&](Variable variable, const Polynomial& count) {
+      std::erase(term.bound, variable);
+      Factor factor;
+      factor.kind = Factor::Kind::size;
+      factor.index = {count};
+      term.factors.push_back(std::move(factor));
+    };
     for (const Variable variable : std::vector<Variable>(term.bound)) {
       const auto extent = facts().entry(variable).extent;
       if (!extent || std::find(occurring.begin(), occurring.end(), variable) != occurring.end()) continue;
       if (facts().entails(known, at_least(*extent, 0)) != Answer::yes) continue;
-      std::erase(term.bound, variable);
-      Factor factor;
-      factor.kind = Factor::Kind::size;
-      factor.index = {*extent};
-      term.factors.push_back(std::move(factor));
+      take_out(variable, *extent);
     }
+    for (const Variable variable : std::vector<Variable>(term.bound))
+      if (const auto count = counted(variable, term, known)) take_out(variable, *count);
   }
   if (multiply_functions(terms, term, known)) return;
   if (normalise_sizes(terms, term, known)) terms.push_back(std::move(term));

@@ -64,7 +64,8 @@ class Demands {
     const auto power = number(exponent);
     if (!power) {
       const bool neither_is_negative = sign_of(base) != Sign::unknown && sign_of(exponent) != Sign::unknown;
-      if (sign_of(base) != Sign::positive && !neither_is_negative) list.push_back({Demand::Kind::power, {base, exponent}, guards});
+      if (sign_of(base) != Sign::positive && !neither_is_negative)
+        list.push_back({Demand::Kind::power, {base, exponent}, guards});
       return;
     }
     if (power->denominator != 1) add_not_negative(base, guards);
