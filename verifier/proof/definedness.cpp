@@ -93,6 +93,11 @@ class Demands {
         add_not_zero(*factor.operands[0], guards);
         continue;
       }
+      // Where x^y is defined, it is not zero just where x^-y is defined, too.
+      if (factor.kind == Factor::Kind::function && factor.head == static_cast<std::size_t>(Function::pow)) {
+        list.push_back({Demand::Kind::power, {*factor.operands[0], scaled(*factor.operands[1], {-1, 1})}, guards});
+        continue;
+      }
       list.push_back({Demand::Kind::not_zero, {single_factor}, guards});
     }
   }
