@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
@@ -168,6 +169,7 @@ class ComputedAhead {
     if (is_a<op::BatchNorm>(expected)) return is_normalised(expected, actual, open);
     if (is_a<op::Concat>(expected) && is_a<op::Concat>(actual)) return is_joined(expected, actual, open);
     if (starts_from_zero(expected, actual, open)) return true;
+    if (works_without_views(expected, actual, open)) return true;
     if (is_idle_dropout(expected)) {
       open.emplace_back(expected.node->inputs()[0], actual);
       return true;
@@ -247,6 +249,66 @@ class ComputedAhead {
     }
     open.insert(open.end(), unknown.begin(), unknown.end());
     return true;
+  }
+
+  /// The value of which this is a view, or a view of a view.
+  static Value viewed(Value value) {
+    while (is_a<op::Reshape>(value)) value = value.node->inputs()[0];
+    return value;
+  }
+
+  /// All elements of an array that broadcasts to these extents, in their order; nothing if it does not.
+  static std::optional<std::vector<double>> broadcast_elements(const Array& array, const Extents& extents) {
+    if (array.rank() > extents.size() || !is_floating(array.type())) return std::nullopt;
+    const std::size_t more = extents.size() - array.rank();
+    for (std::size_t i = 0; i < array.rank(); ++i)
+      if (array.extents()[i] != 1 && array.extents()[i] != extents[more + i]) return std::nullopt;
+    const std::vector<double> own = array.doubles();
+    std::vector<double> all;
+    for (std::int64_t place = 0; place < count(extents); ++place) {
+      std::int64_t rest = place, at = 0, step = 1;
+      for (std::size_t i = extents.size(); i-- > 0; rest /= extents[i]) {
+        if (i < more) continue;
+        if (array.extents()[i - more] != 1) at += rest % extents[i] * step;
+        step *= array.extents()[i - more];
+      }
+      all.push_back(own[static_cast<std::size_t>(at)]);
+    }
+    return all;
+  }
+
+  /// Whether an operand of both operators has the same known numbers beside each element, bit by bit.
+  bool meets_the_same(const Value& a, const Shape& of_a, const Value& b, const Shape& of_b) {
+    const auto is_known = [](const Dim& dim) { return dim.known().has_value(); };
+    if (!std::all_of(of_a.begin(), of_a.end(), is_known) || !std::all_of(of_b.begin(), of_b.end(), is_known))
+      return false;
+    const Array *const first = first_.of(a), *const second = first_.of(b);
+    if (first == nullptr || second == nullptr || first->type() != second->type()) return false;
+    for (const auto& [value, array] : {std::pair(a, first), std::pair(b, second)})
+      if (second_.of(value) == nullptr || !identical(*second_.of(value), *array)) return false;  // depends on sizes
+    const auto wanted = broadcast_elements(*first, extents_of(of_a)),
+               given = broadcast_elements(*second, extents_of(of_b));
+    return wanted && given && wanted->size() == given->size() &&
+           std::memcmp(wanted->data(), given->data(), wanted->size() * sizeof(double)) == 0;
+  }
+
+  /// view(f(view(x), c)) as f(x, d), where d meets each element of x as c does.
+  bool works_without_views(const Value& expected, const Value& actual, OpenPairs& open) {
+    if (!is_a<op::Reshape>(expected) || !(expected.type() == actual.type()) || !expected.type().shape) return false;
+    const Value inner = viewed(expected);
+    const Operator *const op = inner.node->as_operator(), *const now = actual.node->as_operator();
+    if (op == nullptr || now == nullptr || ops::role_of(*op) != ops::KernelRole::element_wise) return false;
+    const auto operands = inner.node->inputs(), others = actual.node->inputs();
+    if (operands.size() != 2 || others.size() != 2 || ops::text_of(*op) != ops::text_of(*now)) return false;
+    for (const std::size_t i : {0U, 1U}) {
+      if (!is_a<op::Reshape>(operands[i]) || !(operands[i].type() == inner.type())) continue;
+      const Value from = viewed(operands[i]);
+      if (!(from.type() == expected.type()) || !(others[i].type() == actual.type())) continue;
+      if (!meets_the_same(operands[1 - i], inner.shape(), others[1 - i], actual.shape())) continue;
+      open.emplace_back(from, others[i]);
+      return true;
+    }
+    return false;
   }
 
   /// Recurrent nodes that differ in initial states which are 0: those may be omitted.
