@@ -1,5 +1,5 @@
 // Joins nodes in sequence: several views become one Reshape, two transposes one, two slices one, and a matrix product
-// with a sum behind it one Gemm. Views around an element-wise node that cancel each other are omitted.
+// with a sum behind it one Gemm. Views around an element-wise node or a transpose that cancel each other are omitted.
 #include <algorithm>
 
 #include "onnx/cleanup/passes.h"
@@ -197,6 +197,43 @@ bool drop_views_around(const Context& context, const proto::NodeProto& node) {
   return false;
 }
 
+/// view(transpose(view(x))) = transpose(x) if the first view joins axes that the second takes apart again. PyTorch
+/// exports the transpose of keys so, for any number of batch dimensions.
+bool drop_views_around_transpose(const Context& context, const proto::NodeProto& node) {
+  const auto& values = context.imported.values;
+  if (lowered_to<op::Reshape>(context, node) == nullptr) return false;
+  const proto::NodeProto* const middle = before(context, node);
+  const auto* const transpose = middle != nullptr ? lowered_to<op::Transpose>(context, *middle) : nullptr;
+  const proto::NodeProto* const first = transpose != nullptr ? before(context, *middle) : nullptr;
+  if (first == nullptr || lowered_to<op::Reshape>(context, *first) == nullptr) return false;
+  const std::string input = first->input(0);
+  const auto from = extents_if_known(values.at(input).type()),
+             joined = extents_if_known(values.at(first->output(0)).type()),
+             to = extents_if_known(values.at(node.output(0)).type());
+  if (!from || !joined || !to) return false;
+  std::vector<std::vector<std::int64_t>> parts;  // the axes of x that each axis of the transpose consists of
+  std::size_t next = 0;
+  for (const std::int64_t extent : *joined) {
+    parts.emplace_back();
+    for (std::int64_t product = 1; product != extent; product *= (*from)[next++]) {
+      if (next == from->size() || product > extent) return false;
+      parts.back().push_back(static_cast<std::int64_t>(next));
+    }
+  }
+  std::vector<std::int64_t> permutation;
+  Extents moved;
+  for (const std::int64_t axis : transpose->permutation)
+    for (const std::int64_t part : parts[static_cast<std::size_t>(axis)]) {
+      permutation.push_back(part);
+      moved.push_back((*from)[static_cast<std::size_t>(part)]);
+    }
+  if (permutation.size() != from->size() || moved != *to) return false;
+  rewrite(context.edit, node, "Transpose", {input}, permutation);
+  context.edit.remove(*middle);
+  context.edit.remove(*first);
+  return true;
+}
+
 /// The elements of a constant operand of one dimension; nothing if it is not one.
 std::optional<std::vector<std::int64_t>> list_of(const Context& context, const proto::NodeProto& node, int operand) {
   const proto::TensorProto* const tensor =
@@ -302,7 +339,7 @@ void sequences(const Context& context) {
     if (now != *node || opset_of(context.edit.model(), *now) < 7) continue;
     std::string name = name_of(*now);
     if (join_views(context, *now) || join_transposes(context, *now) || join_slices(context, *now) ||
-        join_sum(context, *now) || drop_views_around(context, *now))
+        join_sum(context, *now) || drop_views_around(context, *now) || drop_views_around_transpose(context, *now))
       context.done.push_back(std::move(name));
   }
 }

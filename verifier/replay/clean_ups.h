@@ -16,6 +16,7 @@ namespace taso::verifier {
 /// - the operand of a dropout that does not train, for its result;
 /// - the operand of an element-wise node whose other operand is neutral, for its result;
 /// - a recurrent node without the initial states that are 0, for one with them;
+/// - views and transposes in sequence for others that move each element to the same place;
 /// - an element-wise node for one between two views that cancel each other, if a known operand meets the same elements.
 OtherWay computed_ahead();
 

@@ -128,6 +128,35 @@ TEST_CASE("views around an element-wise node that cancel each other are omitted"
   }
 }
 
+TEST_CASE("views that join axes around a transpose and take them apart again are omitted") {
+  auto model = plain_model({2, 3, 4, 5}, {2, 3, 5, 4});
+  auto& graph = *model.mutable_graph();
+  add_integers(graph, "joined", {3}, {6, 4, 5});
+  add_integers(graph, "apart", {4}, {2, 3, 5, 4});
+  add_node(graph, "Reshape", {"x", "joined"}, {"a"});
+  auto& turned = add_node(graph, "Transpose", {"a"}, {"b"});
+  SECTION("the axes stay together") {
+    set_integers(turned, "perm", {0, 2, 1});
+    add_node(graph, "Reshape", {"b", "apart"}, {"y"});
+    const auto cleaned = clean(model);
+    CHECK(cleaned.operators() == Operators{"Transpose"});
+    const auto& axes = cleaned.graph().node(0).attribute(0).ints();
+    CHECK(std::vector<std::int64_t>(axes.begin(), axes.end()) == std::vector<std::int64_t>{0, 1, 3, 2});
+  }
+  SECTION("not if they are taken apart in another way") {
+    set_integers(turned, "perm", {1, 0, 2});
+    add_node(graph, "Reshape", {"b", "apart"}, {"y"});
+    CHECK(clean(model).counts.count("sequences") == 0);
+  }
+  SECTION("nor if the transpose has another use") {
+    set_integers(turned, "perm", {0, 2, 1});
+    add_node(graph, "Reshape", {"b", "apart"}, {"y"});
+    add_node(graph, "Relu", {"b"}, {"z"});
+    declare(*graph.add_output(), "z", {6, 5, 4});
+    CHECK(clean(model).counts.count("sequences") == 0);
+  }
+}
+
 TEST_CASE("slices of a slice are joined with it, along other axes") {
   auto model = plain_model({4, 6}, {2, 3});
   auto& graph = *model.mutable_graph();
