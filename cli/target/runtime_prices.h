@@ -27,9 +27,6 @@ class RuntimePrices : public gpu::Accelerator {
     return measure(call).nanoseconds;
   }
   std::vector<std::string> ways(const cost::Call&, std::size_t) override { return {}; }
-  std::vector<std::string> quick_choices(std::span<const cost::Call> calls) override {
-    return std::vector<std::string>(calls.size());
-  }
   /// It runs no plans.
   std::unique_ptr<gpu::DeviceProgram> load(gpu::DeviceSteps steps) override;
   gpu::DeviceState state() const override { return {}; }

@@ -9,6 +9,7 @@
 
 #include "cli/console/interrupt.h"
 #include "cli/opt/optimise.h"
+#include "onnx/model/detached_weights.h"
 #include "ops/core/error.h"
 
 namespace taso::runtime {
@@ -63,8 +64,9 @@ onnx::Model optimized(const onnx::Model& model, const SessionOptions& options) {
   if (options.is_cancelled && options.is_cancelled()) throw Cancelled();
   if (ending == cli::ExitCode::check_failed) throw CheckFailed(trouble);
   if (ending != cli::ExitCode::done) throw InternalError(fmt::format("the search failed: {}", trouble));
-  // External weights are read when they are needed; the folder is gone by then.
-  return onnx::Model::parse(onnx::Model::load(settings.output).serialise_whole(), {});
+  onnx::Model found = onnx::Model::load(settings.output);
+  onnx::take_in_weights(found);  // they are read when they are needed, and the folder is gone by then
+  return found;
 }
 
 }  // namespace taso::runtime

@@ -266,8 +266,8 @@ taso_status taso_session_load_bytes(const void* bytes, size_t size, const char* 
 
 taso_status taso_session_save_engine(taso_session* session, const char* path) {
   return guarded(TASO_BAD_MODEL, [&] {
-    const taso::runtime::Engine engine = required(session, "the session").session.engine();
-    taso::runtime::write_engine(engine, &required(path, "the path"));
+    taso::runtime::Engine engine = required(session, "the session").session.engine();
+    taso::runtime::write_engine(std::move(engine), &required(path, "the path"));
   });
 }
 

@@ -31,11 +31,12 @@ struct Measurement : cost::RecordedPrice {
   std::string trouble;  ///< empty if there are figures
 };
 
-/// The memory of an operand: an offset in the arena, in the weights, or in an input or output of the caller.
+/// The memory of an operand: an offset in the arena, in weights, or in an input or output of the caller.
 struct Binding {
   enum class Place : std::uint8_t { arena, weights, input, output };
   Place place = Place::arena;
-  std::uint32_t index = 0;  ///< of an input or output
+  std::uint32_t index =
+      0;  ///< of an input or output; of weights: 0 for the program's own, i for `shared_weights[i - 1]`
   std::int64_t offset = 0;  ///< in bytes, from the start
 };
 
@@ -45,11 +46,17 @@ struct DeviceMemory {
   std::function<void(void* memory, std::size_t bytes)> free;
 };
 
+/// Weights in the memory of a device. Programs share them.
+class WeightBlock {
+ public:
+  virtual ~WeightBlock() = default;
+};
+
 /// A program for a device: what runs, when, and on which memory.
 struct DeviceSteps {
   struct Step {
     cost::Call call;     ///< with `host`: only its operands matter
-    std::string choice;  ///< the measured variant; empty: still to be chosen
+    std::string choice;  ///< the measured variant; empty: to be chosen while loading
     std::vector<Binding> read, written;
     /// Computes a step without a kernel on the host, from the dense bytes of its operands. Empty for all other steps.
     std::function<void(std::span<const std::span<const std::byte>> read, std::span<const std::span<std::byte>> written)>
@@ -61,9 +68,13 @@ struct DeviceSteps {
   std::vector<Schedule> schedules;
   std::int64_t arena_bytes = 0;
   std::vector<std::byte> weights;
+  std::vector<std::shared_ptr<const WeightBlock>> shared_weights;  ///< those of other programs that it uses too
   std::vector<std::int64_t> input_bytes, output_bytes;
   std::vector<ElementType> input_elements, output_elements;  ///< as the steps read and write them
   DeviceMemory memory;                                       ///< for everything that the program allocates
+  /// Steps without a choice take the fastest of a few promising variants, in a brief measurement, instead of all
+  /// variants measured with care.
+  bool chooses_briefly = false;
 };
 
 /// The memory of an input or output that the caller owns, dense and row-major.
@@ -73,9 +84,9 @@ struct CallersMemory {
   ElementType element = ElementType::undefined;  ///< on the device, it may differ from that of the steps
 };
 
-/// A compiled kernel of our own.
+/// A compiled kernel of our own, or a plan of a library that contains compiled code.
 struct KernelBinary {
-  std::string key;  ///< identifies source, compiler and architecture
+  std::string key;  ///< identifies source or graph, compiler and architecture
   std::vector<char> code;
 };
 
@@ -105,7 +116,9 @@ class DeviceProgram {
   virtual std::int64_t device_bytes() const = 0;
   virtual const std::vector<std::string>& choices() const = 0;  ///< of each step
   virtual LanesFound lanes() const { return {}; }
-  /// Its kernels of our own, each once.
+  /// Its own weights on the device, for other programs; null if it does not share them.
+  virtual std::shared_ptr<const WeightBlock> weights() const { return nullptr; }
+  /// What was compiled for it, each once.
   virtual std::vector<KernelBinary> binaries() const { return {}; }
 };
 
@@ -132,8 +145,6 @@ class Accelerator {
   virtual std::vector<Measurement> measure_all(const cost::Call& call) { return {measure(call)}; }
   /// At most `most` variants that run and agree with one another, most promising first, without measuring them.
   virtual std::vector<std::string> ways(const cost::Call& call, std::size_t most) = 0;
-  /// For each call the fastest of a few promising variants, in a brief measurement; "" if none of them works.
-  virtual std::vector<std::string> quick_choices(std::span<const cost::Call> calls) = 0;
   virtual std::unique_ptr<DeviceProgram> load(DeviceSteps steps) = 0;
   /// Uses these kernels instead of compiling them.
   virtual void know(std::vector<KernelBinary> /*kernels*/) {}

@@ -109,8 +109,9 @@ void rearrange(const Extents& extents, std::size_t size, const std::byte* from, 
 
 class Maker {
  public:
-  Maker(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan, cost::Precision precision)
-      : view_(view), graph_(graph), plan_(plan), precision_(precision) {}
+  Maker(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan, cost::Precision precision,
+        const KnownWeights* known = nullptr)
+      : view_(view), graph_(graph), plan_(plan), precision_(precision), known_(known) {}
 
   Execution make(std::uint32_t most_lanes) {
     bind_steps();
@@ -286,9 +287,34 @@ class Maker {
     check(!is_seen_otherwise || (operand.extents.size() == 1 && operand.extents[0] == elements_of(extents)),
           "a weight is seen as it is, or as a vector");
     const auto [found, is_new] =
-        weights_.try_emplace({value, is_seen_otherwise ? strides_of(extents) : operand.strides}, weight_bytes_);
-    if (is_new) weight_bytes_ += cost::aligned_size(dense_bytes(value));
-    return {Binding::Place::weights, 0, found->second};
+        weights_.try_emplace({value, is_seen_otherwise ? strides_of(extents) : operand.strides});
+    if (is_new) found->second = place_of_weight(found->first);
+    return found->second;
+  }
+
+  using LaidWeight = std::pair<cost::PlanValue, cost::Strides>;
+  KnownWeights::Weight known_by(const LaidWeight& weight) const {
+    const auto& [value, strides] = weight;
+    return {view_.value(value), cost::stored(view_.element(value), precision_), *view_.extents(value), strides};
+  }
+
+  Binding place_of_weight(const LaidWeight& weight) {
+    if (known_ != nullptr) {
+      if (auto found = known_->find(graph_.pool, known_by(weight)))
+        return {Binding::Place::weights, number_of(std::move(found->block)), found->offset};
+    }
+    const std::int64_t offset = weight_bytes_;
+    weight_bytes_ += cost::aligned_size(dense_bytes(weight.first));
+    return {Binding::Place::weights, own_weights, offset};
+  }
+
+  /// The number of weights of another program in bindings.
+  std::uint32_t number_of(std::shared_ptr<const WeightBlock> block) {
+    auto& all = steps_.shared_weights;
+    const auto found = std::find(all.begin(), all.end(), block);
+    const auto number = static_cast<std::uint32_t>(found - all.begin()) + 1;
+    if (found == all.end()) all.push_back(std::move(block));
+    return number;
   }
 
   void add(std::size_t index) {
@@ -441,7 +467,8 @@ class Maker {
   void lay_out_weights() {
     steps_.weights.resize(static_cast<std::size_t>(weight_bytes_));
     std::vector<Value> values;
-    for (const auto& [key, offset] : weights_)
+    std::erase_if(weights_, [](const auto& one) { return one.second.index != own_weights; });
+    for (const auto& [key, place] : weights_)
       if (values.empty() || !(values.back() == view_.value(key.first))) values.push_back(view_.value(key.first));
     const std::vector<Array> arrays = runtime::interpret(Graph{graph_.pool, {}, values}, {});
     struct Laid {
@@ -452,9 +479,10 @@ class Maker {
     };
     std::vector<Laid> list;
     std::size_t at = 0;
-    for (const auto& [key, offset] : weights_) {
+    for (const auto& [key, place] : weights_) {
       while (!(values[at] == view_.value(key.first))) ++at;
-      list.push_back({&arrays[at], key.first, &key.second, offset});
+      list.push_back({&arrays[at], key.first, &key.second, place.offset});
+      execution_.new_weights.push_back({known_by(key), place.offset});
     }
     parallel_for(thread_count(0), static_cast<std::int64_t>(list.size()), [&](std::int64_t i) {
       const Laid& one = list[static_cast<std::size_t>(i)];
@@ -467,11 +495,13 @@ class Maker {
   }
 
   static constexpr std::uint32_t no_output = static_cast<std::uint32_t>(-1);
+  static constexpr std::uint32_t own_weights = 0;         // the index of bindings
   static constexpr cost::Cost price_of_copy = 2'000'000;  // of an output; the plan has no such step
   const cost::WholeGraph& view_;
   const Graph& graph_;
   const cost::Plan& plan_;
   cost::Precision precision_;
+  const KnownWeights* known_;
   bool is_to_run_ = true;
   Execution execution_;
   std::map<cost::Cost, std::vector<std::uint32_t>> by_price_;  // the first step of each kind, by price
@@ -480,15 +510,15 @@ class Maker {
   std::unordered_map<cost::PlanValue, std::uint32_t> input_of_value_;
   std::vector<std::uint32_t> output_of_buffer_;
   std::vector<bool> is_written_;  // by output
-  std::map<std::pair<cost::PlanValue, cost::Strides>, std::int64_t> weights_;
+  std::map<LaidWeight, Binding> weights_;
   std::int64_t weight_bytes_ = 0;
 };
 
 }  // namespace
 
 Execution make_execution(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan,
-                         cost::Precision precision, std::uint32_t most_lanes) {
-  return Maker(view, graph, plan, precision).make(most_lanes);
+                         cost::Precision precision, std::uint32_t most_lanes, const KnownWeights* known) {
+  return Maker(view, graph, plan, precision, known).make(most_lanes);
 }
 
 Outlook look_ahead(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan, cost::Precision precision,

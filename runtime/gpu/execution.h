@@ -3,6 +3,7 @@
 
 #include "cost/plan/plan.h"
 #include "runtime/gpu/accelerator.h"
+#include "runtime/gpu/known_weights.h"
 
 namespace taso::gpu {
 
@@ -15,13 +16,16 @@ struct Execution {
   std::vector<std::size_t>
       plan_steps;                    ///< the step of the plan for each of them; the final copies of outputs have none
   std::vector<std::string> on_host;  ///< the kinds of operators without a kernel, each once
+  std::vector<KnownWeights::Placed> new_weights;  ///< those in `steps.weights`
 };
 
 /// All sizes must be known, or follow from the sizes of inputs, which the view knows. Reads the weights, and computes
 /// what depends on weights only. Throws InputError if something cannot run: an unknown size, or an operator that the
-/// interpreter lacks. Independent steps may run concurrently in at most `most_lanes` streams.
+/// interpreter lacks. Independent steps may run concurrently in at most `most_lanes` streams. Weights that are `known` to
+/// be on the device are not read again.
 Execution make_execution(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan,
-                         cost::Precision precision, std::uint32_t most_lanes = usual_lanes);
+                         cost::Precision precision, std::uint32_t most_lanes = usual_lanes,
+                         const KnownWeights* known = nullptr);
 
 /// The predicted time of a plan with concurrent steps, and the number of streams. `Plan::cost` is the sequential time.
 /// Copies of outputs, which a plan does not contain, count here.

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "onnx/model/detached_weights.h"
+#include "onnx/model/external_data.h"
 #include "ops/core/error.h"
 #include "ops/support/atomic_file.h"
 #include "ops/support/sha256.h"
@@ -19,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view family = "TASOENG";
-constexpr char format = '1';
+constexpr char first_format = '1', format = '2';
 constexpr std::size_t header = 16;
 static_assert(std::endian::native == std::endian::little, "the size is written as it is in memory");
 
@@ -42,17 +44,18 @@ std::string checksum(std::string_view bytes) {
 bool is_engine(std::string_view bytes) { return bytes.starts_with(family); }
 
 Engine parse_engine(std::string_view bytes, const std::string& name) {
-  const auto refuse = [&](const std::string& why) {
-    throw InputError(fmt::format("{}: the engine file is damaged: {}", name, why));
+  const auto damaged = [&](const std::string& why) {
+    return InputError(fmt::format("{}: the engine file is damaged: {}", name, why));
   };
+  const auto refuse = [&](const std::string& why) { throw damaged(why); };
   if (bytes.size() < header) refuse("it is too short");
-  if (bytes[family.size()] < format) refuse("its format is unknown");
-  if (bytes[family.size()] > format)
+  const char written = bytes[family.size()];
+  if (written < first_format) refuse("its format is unknown");
+  if (written > format)
     throw InputError(fmt::format("{}: an engine file of another format, written by a newer taso", name));
   std::uint64_t size = 0;
   std::memcpy(&size, bytes.data() + family.size() + 1, sizeof size);
   if (size > bytes.size() - header) refuse("it is cut off");
-  Engine engine;
   try {
     const Json contents = Json::parse(bytes.substr(header, size));
     std::string_view rest = bytes.substr(header + size);
@@ -64,34 +67,43 @@ Engine parse_engine(std::string_view bytes, const std::string& name) {
       rest.remove_prefix(length);
       return taken;
     };
+    Engine engine(onnx::Model::parse(take(contents.at("model")), onnx::no_folder));
+    if (written > first_format) {
+      std::vector<std::string_view> weights;
+      for (const Json& weight : contents.at("weights")) weights.push_back(take(weight));
+      onnx::attach_weights(engine.model, weights);
+    }
     engine.device = contents.at("device").get<std::string>();
     engine.versions = contents.at("versions").get<std::string>();
     const std::optional<cost::Precision> precision = cost::precision_named(contents.at("precision").get<std::string>());
     if (!precision) refuse("its precision is unknown");
     engine.precision = *precision;
     engine.is_searched = contents.value("searched", false);
-    engine.model = take(contents.at("model"));
     engine.prices = cost::PriceDatabase::parse(take(contents.at("prices")), name);
     for (const Json& kernel : contents.at("kernels")) {
       const std::string_view code = take(kernel);
       engine.kernels.push_back({kernel.at("key").get<std::string>(), {code.begin(), code.end()}});
     }
     if (!rest.empty()) refuse("something follows its end");
+    return engine;
   } catch (const Json::exception& error) {
-    refuse(on_one_line(error.what()));
+    throw damaged(on_one_line(error.what()));
   }
-  return engine;
 }
 
-void write_engine(const Engine& engine, const std::filesystem::path& path) {
+void write_engine(Engine engine, const std::filesystem::path& path) {
   const std::string prices = engine.prices.text();
+  const std::vector<onnx::DetachedWeight> weights = onnx::detach_weights(engine.model);
+  const std::string model = engine.model.serialise();
   const auto part = [](std::string_view bytes) { return Json{{"bytes", bytes.size()}, {"sha256", checksum(bytes)}}; };
   const auto text_of = [](const gpu::KernelBinary& kernel) {
     return std::string_view(kernel.code.data(), kernel.code.size());
   };
   Json contents{
-      {"device", engine.device},     {"versions", engine.versions}, {"precision", cost::name_of(engine.precision)},
-      {"model", part(engine.model)}, {"prices", part(prices)},      {"kernels", Json::array()}};
+      {"device", engine.device}, {"versions", engine.versions}, {"precision", cost::name_of(engine.precision)},
+      {"model", part(model)},    {"weights", Json::array()},    {"prices", part(prices)},
+      {"kernels", Json::array()}};
+  for (const onnx::DetachedWeight& weight : weights) contents["weights"].push_back(part(weight.bytes));
   if (engine.is_searched) contents["searched"] = true;
   for (const gpu::KernelBinary& kernel : engine.kernels) {
     Json entry = part(text_of(kernel));
@@ -105,7 +117,8 @@ void write_engine(const Engine& engine, const std::filesystem::path& path) {
   file.write(&format, 1);
   file.write(&size, sizeof size);
   file.write(text.data(), text.size());
-  file.write(engine.model.data(), engine.model.size());
+  file.write(model.data(), model.size());
+  for (const onnx::DetachedWeight& weight : weights) file.write(weight.bytes.data(), weight.bytes.size());
   file.write(prices.data(), prices.size());
   for (const gpu::KernelBinary& kernel : engine.kernels) file.write(kernel.code.data(), kernel.code.size());
   file.sync();

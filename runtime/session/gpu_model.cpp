@@ -28,22 +28,17 @@ std::string GpuModel::likely_choice(const cost::Call& call) const {
 
 void GpuModel::choose_unmeasured(gpu::DeviceSteps& steps) const {
   std::map<std::string, std::string> choices;  // by the text of the call
-  std::vector<cost::Call> calls;
-  for (const gpu::DeviceSteps::Step& step : steps.steps) {
+  for (gpu::DeviceSteps::Step& step : steps.steps) {
     if (step.host || !step.choice.empty()) continue;
     const auto [place, is_new] = choices.emplace(cost::text_of(step.call), "");
-    if (!is_new) continue;
-    place->second = likely_choice(step.call);
-    if (place->second.empty()) calls.push_back(step.call);
+    if (is_new) place->second = likely_choice(step.call);
+    step.choice = place->second;
   }
-  const std::vector<std::string> quick = pricing_.gpu()->quick_choices(calls);
-  for (std::size_t i = 0; i < calls.size(); ++i) choices[cost::text_of(calls[i])] = quick[i];
-  for (gpu::DeviceSteps::Step& step : steps.steps)
-    if (!step.host && step.choice.empty()) step.choice = choices.at(cost::text_of(step.call));
+  steps.chooses_briefly = true;
 }
 
-void GpuModel::prepare(std::uint32_t most_lanes, gpu::DeviceMemory memory) {
-  gpu::Execution execution = gpu::make_execution(*view_, graph_, plan_, precision_, most_lanes);
+void GpuModel::prepare(std::uint32_t most_lanes, gpu::DeviceMemory memory, gpu::KnownWeights* known) {
+  gpu::Execution execution = gpu::make_execution(*view_, graph_, plan_, precision_, most_lanes, known);
   for (const gpu::Schedule& schedule : execution.steps.schedules) predicted_[schedule.lanes] = schedule.expected;
   predicted_alone_ = gpu::one_after_the_other(execution.tasks).predicted;
   on_host_ = execution.on_host;
@@ -54,6 +49,7 @@ void GpuModel::prepare(std::uint32_t most_lanes, gpu::DeviceMemory memory) {
   if (!pricing_.measures()) choose_unmeasured(execution.steps);
   execution.steps.memory = std::move(memory);
   program_ = pricing_.gpu()->load(std::move(execution.steps));
+  if (known != nullptr) known->add(graph_.pool, execution.new_weights, program_->weights());
 }
 
 double GpuModel::measured_share() const {

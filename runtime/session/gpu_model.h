@@ -19,8 +19,10 @@ class GpuModel {
   /// outlive it; the pricing must have a GPU.
   GpuModel(const Graph& graph, pricing::Pricing& pricing, const cost::DimensionSizes& sizes = {});
   /// Loads it onto the GPU; call it before the functions below. Throws InputError if something cannot run. Kernels run
-  /// concurrently in at most `most_lanes` streams, where that is faster.
-  void prepare(std::uint32_t most_lanes = gpu::usual_lanes, gpu::DeviceMemory memory = {});
+  /// concurrently in at most `most_lanes` streams, where that is faster. Weights that are `known` to be there are
+  /// shared; those it brings are added to it.
+  void prepare(std::uint32_t most_lanes = gpu::usual_lanes, gpu::DeviceMemory memory = {},
+               gpu::KnownWeights* known = nullptr);
 
   std::vector<Array> run(const std::vector<Array>& inputs);
   /// Microseconds of each run.
@@ -45,7 +47,7 @@ class GpuModel {
  private:
   /// A kernel of our own that is probably fast, without trying any; empty if that cannot be said.
   std::string likely_choice(const cost::Call& call) const;
-  /// Picks the most promising variant for steps without a choice.
+  /// Picks the most promising variant for steps without a choice, where that can be said.
   void choose_unmeasured(gpu::DeviceSteps& steps) const;
 
   const Graph& graph_;

@@ -96,12 +96,11 @@ Session::Session(onnx::Model model, SessionOptions options, std::optional<onnx::
 }
 
 Session::Session(Engine engine, SessionOptions options)
-    : options_(std::move(options)), model_(onnx::Model::parse(engine.model, onnx::no_folder)), process_(::getpid()) {
+    : options_(std::move(options)), model_(std::move(engine.model)), process_(::getpid()) {
   const auto start = Clock::now();
   const bool has_precision = options_.precision.has_value();
   if (!has_precision) options_.precision = engine.precision;
   has_source_ = !engine.is_searched;
-  engine.model = {};
   read();
   if (options_.device != SessionOptions::Device::cpu) open_gpu(&engine);
   tell_ready(seconds_since(start), has_precision);
@@ -255,7 +254,7 @@ void Session::plan_on_gpu(SizedModel& sized) {
   pricing_->set_cache_residency(*sized.graph, of);
   auto model = std::make_unique<GpuModel>(*sized.graph, *pricing_, of);
   if (options_.is_cancelled && options_.is_cancelled()) throw Cancelled();
-  model->prepare(options_.lanes, options_.memory);
+  model->prepare(options_.lanes, options_.memory, &weights_);
   sized.model = std::move(model);
 }
 
@@ -427,8 +426,7 @@ void Session::run_on_gpu(const Shaped& shaped, std::span<const RunTensor> used, 
 }
 
 Engine Session::engine() {
-  Engine made;
-  made.model = signature_->has_defaults() ? signature_->whole(model_).serialise_whole() : model_.serialise_whole();
+  Engine made(signature_->has_defaults() ? signature_->whole(model_) : model_.copy());
   made.is_searched = source_.has_value() || !has_source_;
   made.precision = precision();
   if (!is_on_gpu()) return made;

@@ -46,7 +46,7 @@ class Session {
   const std::vector<Port>& outputs() const { return outputs_; }
   bool is_on_gpu() const { return pricing_ != nullptr; }
   const std::string& device() const { return device_; }
-  /// What an engine file needs; throws InputError if the model is too large for one file.
+  /// What an engine file needs.
   Engine engine();
   /// Everything about it, as JSON.
   std::string report();
@@ -111,6 +111,7 @@ class Session {
   std::string device_ = "CPU";
   std::unique_ptr<pricing::Pricing> pricing_;  // null on the host
   std::mutex planning_;
+  gpu::KnownWeights weights_;                     // of the plans
   std::list<std::shared_ptr<SizedModel>> plans_;  // last used first
   int process_ = 0;
 };

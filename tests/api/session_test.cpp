@@ -12,9 +12,12 @@
 #include <fstream>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/import/import.h"
 #include "ops/core/random.h"
+#include "ops/support/sha256.h"
 #include "runtime/host/interpreter.h"
 #include "tests/api/example_models.h"
 #include "tests/catch.h"
@@ -402,8 +405,49 @@ TEST_CASE("an engine file computes the same, and damage is noticed") {
     CHECK((status == TASO_BAD_MODEL || i % 3 == 1));
   }
   std::string newer = whole;
-  newer[7] = '2';
+  newer[7] = '3';
   CHECK_THAT(refusal([&] { Session(bytes_of(newer), on_cpu()); }).second, Catch::Contains("newer"));
+}
+
+TEST_CASE("engine files hold weights beside the model; those of the first format held them within") {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "model.taso").string();
+  Session session(example("small_transformer.onnx"), on_cpu());
+  session.save_engine(file);
+  const std::string whole = read_file(file);
+  std::uint64_t size = 0;
+  std::memcpy(&size, whole.data() + 8, sizeof size);
+  auto contents = nlohmann::ordered_json::parse(whole.substr(16, size));
+  CHECK(contents["weights"].size() > 4);
+  CHECK(contents["model"]["bytes"].get<std::size_t>() < whole.size() / 2);
+
+  const std::string model = onnx::Model::load(example("small_transformer.onnx")).serialise(),
+                    prices = whole.substr(whole.size() - contents["prices"]["bytes"].get<std::size_t>());
+  const auto sum_of = [](const std::string& text) {
+    Sha256 sum;
+    sum.add(text);
+    return sum.digest();
+  };
+  contents.erase("weights");
+  contents["model"] = {{"bytes", model.size()}, {"sha256", sum_of(sum_of(model))}};
+  const std::string text = contents.dump();
+  size = text.size();
+  std::string first = "TASOENG1";
+  first.append(reinterpret_cast<const char*>(&size), sizeof size);
+  first += text + model + prices;
+
+  Session again(file, on_cpu()), earlier(bytes_of(first), on_cpu());
+  const taso_value input = session.inputs()[0];
+  Extents extents(input.shape, input.shape + input.rank);
+  std::replace(extents.begin(), extents.end(), std::int64_t{-1}, std::int64_t{2});
+  std::vector<float> x = random_floats(static_cast<std::size_t>(count(extents)), 6);
+  const TensorView given(x.data(), x.size() * 4, TASO_FLOAT32, TASO_HOST, extents);
+  const auto compute = [&](Session& one) {
+    const auto results = one.run(std::span(&given, 1));
+    return std::vector<float>(results[0].values<float>().begin(), results[0].values<float>().end());
+  };
+  CHECK(compute(again) == compute(session));
+  CHECK(compute(earlier) == compute(session));
 }
 
 TEST_CASE("a demanded GPU that is not there is an error; else the host runs the model") {

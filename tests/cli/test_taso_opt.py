@@ -77,7 +77,7 @@ def test_a_dry_run_writes_nothing(taso_opt, model, tmp_path):
 def test_an_engine_file_is_written_with_or_without_a_model(taso_opt, model, tmp_path):
     done = run(taso_opt, model, "--engine", tmp_path / "model.taso")
     assert done.code == 0 and "no model written" in done.err and "engine: " in done.err, done
-    assert (tmp_path / "model.taso").read_bytes().startswith(b"TASOENG1")
+    assert (tmp_path / "model.taso").read_bytes().startswith(b"TASOENG2")
     done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--engine", tmp_path / "both.taso")
     assert done.code == 0 and (tmp_path / "out.onnx").exists() and (tmp_path / "both.taso").exists(), done
     for wrong in (["--engine", model], ["--engine", tmp_path / "e", "--dry-run"], ["--engine", "-"],

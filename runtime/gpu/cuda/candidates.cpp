@@ -18,21 +18,23 @@ double now_in_seconds() {
 
 }  // namespace
 
-Candidates::Candidates(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments) {
+Candidates::Candidates(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments,
+                       Libraries::Effort effort) {
   constexpr int with_clusters = 90;  // needed by our own kernels for products
   const auto is_one_of_ours = [](const Lowering& lowering) {
     return is_own(lowering) && lowering.launches.size() == 1;
   };
   has_own_ = libraries.capability() >= with_clusters && std::any_of(lowerings.begin(), lowerings.end(), is_one_of_ours);
   for (Lowering& lowering : lowerings) {
-    if (has_own_ && lowering.is_makeshift) continue;
+    // With little effort they take the place of engines that are compiled.
+    if (has_own_ && lowering.is_makeshift && effort == Libraries::Effort::full) continue;
     Way way;
     bool is_possible = !lowering.launches.empty();
     for (const Launch& launch : lowering.launches) {
       std::string reason;
       std::vector<Option> options;
       try {
-        for (Alternative& alternative : libraries.alternatives(launch, alignments, reason))
+        for (Alternative& alternative : libraries.alternatives(launch, alignments, reason, effort))
           options.push_back({std::move(alternative), nullptr, false});
       } catch (const EnvironmentError& error) {
         reason = error.what();

@@ -14,7 +14,8 @@ namespace taso::gpu::cuda {
 /// time, and uses the first alternative that works for the others.
 class Candidates {
  public:
-  Candidates(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments);
+  Candidates(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments,
+             Libraries::Effort effort = Libraries::Effort::full);
 
   /// The next variant that works; nothing if there are no more.
   std::optional<PreparedCall> next();

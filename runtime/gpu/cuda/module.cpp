@@ -80,10 +80,6 @@ class CudaAccelerator : public Accelerator {
     const Use use(libraries_);
     return tuner().ways(call, most);
   }
-  std::vector<std::string> quick_choices(std::span<const cost::Call> calls) override {
-    const Use use(libraries_);
-    return tuner().quick_choices(calls);
-  }
   std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
     const Use use(libraries_);
     libraries_.expect_nothing();  // the program's own kernels are compiled first

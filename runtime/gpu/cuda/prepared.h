@@ -58,7 +58,7 @@ class Prepared {
   virtual std::size_t workspace_bytes() const = 0;
   /// Whether other launches of its library must not run concurrently, because they share a handle.
   virtual bool is_exclusive() const { return false; }
-  /// The compiled kernel, if it is one of our own.
+  /// What a compiler made for it, if that is worth keeping.
   virtual const KernelBinary* binary() const { return nullptr; }
   /// Throws EnvironmentError if the library refuses.
   virtual void launch(cudaStream_t stream, const Places& places) = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "ops/core/error.h"
@@ -78,7 +79,11 @@ void Program::allocate() {
   const auto bytes = [](std::int64_t size) { return static_cast<std::size_t>(std::max<std::int64_t>(size, 1)); };
   arena_ = DeviceBuffer(bytes(steps_.arena_bytes), steps_.memory);
   require(cudaMemsetAsync(arena_.get(), 0, arena_.size(), stream_.get()), "the arena");
-  weights_ = libraries_.weights(std::move(steps_.weights), steps_.memory);
+  weights_.push_back(libraries_.weights(std::move(steps_.weights), steps_.memory));
+  for (const std::shared_ptr<const WeightBlock>& block : steps_.shared_weights) {
+    weights_.push_back(std::dynamic_pointer_cast<const Weights>(block));
+    check(weights_.back() != nullptr, "weights are shared by programs of one kind of device");
+  }
   for (const std::int64_t size : steps_.input_bytes) inputs_.emplace_back(bytes(size), steps_.memory);
   for (const std::int64_t size : steps_.output_bytes) outputs_.emplace_back(bytes(size), steps_.memory);
   for (const DeviceBuffer& buffer : inputs_) own_.inputs.push_back(buffer.get());
@@ -89,7 +94,7 @@ void Program::allocate() {
 std::byte* Program::address(const Binding& binding, const Ends& ends) const {
   switch (binding.place) {
     case Binding::Place::arena: return arena_.get() + binding.offset;
-    case Binding::Place::weights: return weights_->on_device.get() + binding.offset;
+    case Binding::Place::weights: return weights_.at(binding.index)->on_device.get() + binding.offset;
     case Binding::Place::input: return ends.inputs.at(binding.index) + binding.offset;
     default: return ends.outputs.at(binding.index) + binding.offset;
   }
@@ -117,9 +122,24 @@ void Program::launch(const Placement& placement, std::size_t step, std::size_t l
               "a copy");
 }
 
-void Program::choose(const std::function<Tuner&()>& tuner) {
+void Program::choose_briefly(const std::function<Tuner&()>& tuner) {
+  std::map<std::string, std::size_t> numbers;  // by the text of the call
+  std::vector<cost::Call> calls;
   for (const DeviceSteps::Step& step : steps_.steps)
-    if (!step.host) libraries_.expect(lowerings(step.call), step.choice);
+    if (!step.host && step.choice.empty() && numbers.emplace(cost::text_of(step.call), calls.size()).second)
+      calls.push_back(step.call);
+  if (calls.empty()) return;
+  const std::vector<std::string> choices = tuner().brief_choices(calls);
+  for (DeviceSteps::Step& step : steps_.steps)
+    if (!step.host && step.choice.empty()) step.choice = choices.at(numbers.at(cost::text_of(step.call)));
+}
+
+void Program::choose(const std::function<Tuner&()>& tuner) {
+  // Kernels that are needed in any case are compiled while others are tried.
+  for (const DeviceSteps::Step& step : steps_.steps)
+    if (!step.host && !(step.choice.empty() && steps_.chooses_briefly))
+      libraries_.expect(lowerings(step.call), step.choice);
+  if (steps_.chooses_briefly) choose_briefly(tuner);
   for (const DeviceSteps::Step& step : steps_.steps) {
     check(step.read.size() == step.call.read.size() && step.written.size() == step.call.written.size(),
           "a place for each operand");

@@ -32,6 +32,7 @@ class Program : public DeviceProgram {
   std::int64_t device_bytes() const override;
   const std::vector<std::string>& choices() const override { return choices_; }
   LanesFound lanes() const override { return found_; }
+  std::shared_ptr<const WeightBlock> weights() const override { return weights_.front(); }
   std::vector<KernelBinary> binaries() const override;
 
  private:
@@ -78,6 +79,7 @@ class Program : public DeviceProgram {
   void launch(const Placement& placement, std::size_t step, std::size_t lane, bool has_one_before) const;
   void allocate();
   void choose(const std::function<Tuner&()>& tuner);
+  void choose_briefly(const std::function<Tuner&()>& tuner);
   Placement placed(const Ends& ends) const;
   void make_lanes();
   void fill_inputs();
@@ -107,7 +109,7 @@ class Program : public DeviceProgram {
   DeviceSteps steps_;
   Stream stream_;
   DeviceBuffer arena_;
-  std::shared_ptr<const Weights> weights_;
+  std::vector<std::shared_ptr<const Weights>> weights_;  // its own, and those of other programs
   std::vector<Lane> lanes_;
   std::vector<DeviceBuffer> inputs_, outputs_;
   Ends own_;                         // of inputs_ and outputs_

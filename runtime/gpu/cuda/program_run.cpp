@@ -59,7 +59,7 @@ void Program::run_on_host(const Placement& placement, std::size_t index, cudaStr
     const Binding& binding = step.read[i];
     std::vector<std::byte> lying;
     if (binding.place == Binding::Place::weights) {  // the host has a copy of the weights
-      const auto begin = weights_->on_host.begin() + binding.offset;
+      const auto begin = weights_.at(binding.index)->on_host.begin() + binding.offset;
       lying.assign(begin, begin + static_cast<std::ptrdiff_t>(span_bytes(operand)));
     } else {
       lying = fetched(operand, places.read[i]);
@@ -313,7 +313,8 @@ std::vector<KernelBinary> Program::binaries() const {
 
 std::int64_t Program::device_bytes() const {
   // What several programs share counts in part for each.
-  std::size_t bytes = arena_.size() + weights_->on_device.size() / static_cast<std::size_t>(weights_.use_count());
+  std::size_t bytes = arena_.size();
+  for (const auto& block : weights_) bytes += block->on_device.size() / static_cast<std::size_t>(block.use_count());
   for (const Lane& lane : lanes_) bytes += lane.scratch.size() + lane.workspace.size() + lane.moved.size();
   for (const auto* list : {&inputs_, &outputs_})
     for (const DeviceBuffer& buffer : *list) bytes += buffer.size();

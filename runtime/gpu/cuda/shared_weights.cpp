@@ -13,7 +13,7 @@ std::shared_ptr<const Weights> SharedWeights::get(std::vector<std::byte> bytes, 
   DeviceBuffer buffer(std::max<std::size_t>(bytes.size(), 1), memory);
   if (!bytes.empty())
     require(cudaMemcpy(buffer.get(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice), "the weights");
-  const auto made = std::make_shared<const Weights>(Weights{std::move(bytes), std::move(buffer)});
+  const auto made = std::make_shared<const Weights>(std::move(bytes), std::move(buffer));
   if (is_shared) all_.push_back(made);
   return made;
 }

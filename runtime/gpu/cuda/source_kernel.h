@@ -1,9 +1,8 @@
-// Compiles our own kernels for this GPU when they are needed, and caches them in memory and on disk.
+// Compiles our own kernels for this GPU when they are needed.
 #pragma once
 
 #include <condition_variable>
 #include <deque>
-#include <filesystem>
 #include <functional>
 #include <future>
 #include <map>
@@ -13,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/gpu/cuda/kernel_cache.h"
 #include "runtime/gpu/cuda/prepared.h"
 
 namespace taso::gpu::cuda {
@@ -36,8 +36,8 @@ class Compilers {
 
 class SourceKernels {
  public:
-  /// For a device of this number and compute capability, such as 90.
-  SourceKernels(int device, int capability);
+  /// For a device of this number and compute capability, such as 90. The cache must outlive it.
+  SourceKernels(int device, int capability, KernelCache& cache);
   ~SourceKernels();
 
   /// Throws EnvironmentError with the compiler's message if the source does not compile.
@@ -46,8 +46,6 @@ class SourceKernels {
   void expect(std::vector<SourceLaunch> launches);
   /// Drops announced compilations that have not started; they are compiled when prepared.
   void expect_nothing();
-  /// Uses these instead of compiling.
-  void know(std::vector<KernelBinary> kernels);
   static constexpr const char* identity = "own";  ///< there is only one variant
 
  private:
@@ -55,11 +53,9 @@ class SourceKernels {
   KernelBinary compiled(const SourceLaunch& launch) const;
 
   int device_, capability_;
-  std::filesystem::path folder_;                                                   ///< empty: no cache on disk
+  KernelCache& cache_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Loaded>> loaded_;  ///< by source and name
   std::map<std::pair<std::string, std::string>, std::future<KernelBinary>> expected_;
-  mutable std::mutex guard_;
-  std::map<std::string, std::vector<char>> known_;  ///< by key; several threads read it
   Compilers compilers_;
 };
 

@@ -172,9 +172,9 @@ std::vector<std::string> Tuner::ways(const cost::Call& call, std::size_t most) {
   return choices;
 }
 
-std::vector<std::string> Tuner::quick_choices(std::span<const cost::Call> calls) {
-  // Compiling takes most of the time, so only the tilings that promise most are compiled, all in parallel. Engines that
-  // a library compiles for a second are tried all the same: without them a plan of BERT is a fifth slower.
+std::vector<std::string> Tuner::brief_choices(std::span<const cost::Call> calls) {
+  // Compiling takes most of the time, so only the tilings that promise most are compiled, all in parallel, and engines
+  // that a library compiles for a second are left out.
   constexpr std::size_t most_own = 2, most_tried = 4;
   constexpr double seconds_each = 0.03;
   std::vector<std::vector<Lowering>> promising;
@@ -186,7 +186,7 @@ std::vector<std::string> Tuner::quick_choices(std::span<const cost::Call> calls)
   }
   std::vector<std::string> choices;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    Candidates candidates(libraries_, std::move(promising[i]), {});
+    Candidates candidates(libraries_, std::move(promising[i]), {}, Libraries::Effort::brief);
     std::vector<Candidate> tried;
     while (tried.size() < most_tried) {
       std::optional<PreparedCall> next = candidates.next();

@@ -34,7 +34,7 @@ class Tuner {
   /// At most `most` variants that agree with one another, most promising first; not measured.
   std::vector<std::string> ways(const cost::Call& call, std::size_t most);
   /// For each call the fastest, in a brief measurement, of a few promising variants; "" if none of them works.
-  std::vector<std::string> quick_choices(std::span<const cost::Call> calls);
+  std::vector<std::string> brief_choices(std::span<const cost::Call> calls);
   /// A brief measurement of every variant, in the order of trying, however long that takes.
   std::vector<Measurement> measure_all(const cost::Call& call);
 

@@ -40,9 +40,6 @@ class NoGpu : public gpu::Accelerator {
   }
   double time_choice(const cost::Call&, const std::string&, const gpu::Surroundings&) override { return nanoseconds_; }
   std::vector<std::string> ways(const cost::Call&, std::size_t) override { return {"guess"}; }
-  std::vector<std::string> quick_choices(std::span<const cost::Call> calls) override {
-    return std::vector<std::string>(calls.size(), "guess");
-  }
   std::unique_ptr<gpu::DeviceProgram> load(gpu::DeviceSteps) override { throw EnvironmentError("there is none"); }
   gpu::DeviceState state() const override { return {}; }
 

@@ -102,6 +102,11 @@ void put(const Array& result, const cost::Call::Operand& operand, std::byte* to)
   }
 }
 
+const std::vector<std::byte>& weights_of(const DeviceSteps& steps, std::uint32_t index) {
+  if (index == 0) return steps.weights;
+  return dynamic_cast<const HostWeights&>(*steps.shared_weights.at(index - 1)).bytes;
+}
+
 }  // namespace
 
 std::int64_t span_bytes(const cost::Call::Operand& operand) {
@@ -167,7 +172,7 @@ std::vector<std::vector<std::byte>> run_on_host(const DeviceSteps& steps,
   std::vector<std::byte> arena(static_cast<std::size_t>(steps.arena_bytes), std::byte{0xA5});
   const auto range = [&](const gpu::Binding& binding, std::int64_t bytes) -> std::byte* {
     const std::vector<std::byte>* memory = &arena;
-    if (binding.place == gpu::Binding::Place::weights) memory = &steps.weights;
+    if (binding.place == gpu::Binding::Place::weights) memory = &weights_of(steps, binding.index);
     if (binding.place == gpu::Binding::Place::input) memory = &inputs.at(binding.index);
     if (binding.place == gpu::Binding::Place::output) memory = &outputs.at(binding.index);
     check(binding.offset >= 0 && binding.offset + bytes <= static_cast<std::int64_t>(memory->size()),

@@ -9,6 +9,12 @@ namespace taso::test {
 void run_on_host(const cost::Call& call, const std::vector<const std::byte*>& read,
                  const std::vector<std::byte*>& written, bool in_its_type = false);
 
+/// Weights of a program for others, as on a device.
+struct HostWeights : gpu::WeightBlock {
+  explicit HostWeights(std::vector<std::byte> all) : bytes(std::move(all)) {}
+  std::vector<std::byte> bytes;
+};
+
 /// Runs a whole program step by step, on memory as on a device; in the given order of steps, if there is one.
 std::vector<std::vector<std::byte>> run_on_host(const gpu::DeviceSteps& steps,
                                                 const std::vector<std::vector<std::byte>>& inputs,

@@ -120,6 +120,34 @@ void check_places(const DeviceSteps& steps) {
   }
 }
 
+/// Checks that a second program with the weights of the first brings none, and computes the same.
+void check_sharing(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& laid, cost::Precision precision,
+                   const Execution& first, const std::vector<std::vector<std::byte>>& inputs,
+                   const std::vector<std::vector<std::byte>>& outputs) {
+  KnownWeights known;
+  auto block = std::make_shared<const HostWeights>(first.steps.weights);
+  known.add(graph.pool, first.new_weights, block);
+  const Execution second = make_execution(view, graph, laid, precision, usual_lanes, &known);
+  CHECK(second.steps.weights.empty());
+  CHECK(second.new_weights.empty());
+  REQUIRE(run_on_host(second.steps, inputs) == outputs);
+  const bool has_weights = !first.steps.weights.empty();
+  CHECK(second.steps.shared_weights.size() == (has_weights ? 1 : 0));
+  // Half of them, in a block whose start is something else.
+  std::vector<KnownWeights::Placed> half(first.new_weights.begin(),
+                                         first.new_weights.begin() + first.new_weights.size() / 2);
+  constexpr std::int64_t shift = 256;
+  std::vector<std::byte> shifted(shift);
+  shifted.insert(shifted.end(), first.steps.weights.begin(), first.steps.weights.end());
+  for (KnownWeights::Placed& one : half) one.offset += shift;
+  KnownWeights some;
+  const auto moved = std::make_shared<const HostWeights>(shifted);
+  some.add(graph.pool, half, moved);
+  const Execution third = make_execution(view, graph, laid, precision, usual_lanes, &some);
+  CHECK(third.new_weights.size() == first.new_weights.size() - half.size());
+  REQUIRE(run_on_host(third.steps, inputs) == outputs);
+}
+
 void check_execution(const Graph& graph, Random& random, cost::Precision precision, double tolerance,
                      Counts* counts = nullptr) {
   std::vector<Array> inputs;
@@ -143,6 +171,7 @@ void check_execution(const Graph& graph, Random& random, cost::Precision precisi
     if (precision == cost::Precision::fp32 && layout == cost::Layout::channels_last) check_places(execution.steps);
     const auto outputs = run_on_host(execution.steps, bytes);
     REQUIRE(outputs.size() == expected.size());
+    check_sharing(view, graph, laid, precision, execution, bytes, outputs);
     for (const Schedule& schedule : execution.steps.schedules) {
       check_hazards(execution.steps, execution.tasks, schedule);
       // Bit by bit: the same steps on the same numbers.
@@ -366,6 +395,29 @@ TEST_CASE("equal kernels of different graphs are one call") {
                      "conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](0,1) add(2,0) relu(3)",
                      "convolution tf32: float32[1,4,8,8] *float32[4,4,3,3] float32[1,4,8,8] -> float32[1,4,8,8]: "
                      "conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](0,1) add(3,2) relu(4)"});
+}
+
+TEST_CASE("weights are known as long as their graph and their memory exist") {
+  const auto pool = std::make_shared<Pool>();
+  const KnownWeights::Weight weight{
+      pool->input("x", {ElementType::float32, shape_of({2})}), ElementType::float32, {2}, {1}};
+  KnownWeights::Weight other_strides = weight, rounded = weight;
+  other_strides.strides = {2};
+  rounded.stored = ElementType::float16;
+  auto block = std::make_shared<const HostWeights>(std::vector<std::byte>(64));
+  KnownWeights known;
+  CHECK_FALSE(known.find(pool, weight));
+  known.add(pool, {{weight, 32}}, block);
+  REQUIRE(known.find(pool, weight));
+  CHECK(known.find(pool, weight)->block == block);
+  CHECK(known.find(pool, weight)->offset == 32);
+  CHECK_FALSE(known.find(pool, other_strides));
+  CHECK_FALSE(known.find(pool, rounded));
+  CHECK_FALSE(known.find(std::make_shared<Pool>(), weight));  // its nodes might get the same addresses
+  block.reset();
+  CHECK_FALSE(known.find(pool, weight));
+  known.add(pool, {{weight, 0}}, nullptr);  // a device that shares nothing
+  CHECK_FALSE(known.find(pool, weight));
 }
 
 TEST_CASE("a result without a size is refused, with what it would be computed from or why it cannot be") {

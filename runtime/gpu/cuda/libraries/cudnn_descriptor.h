@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,28 +56,41 @@ class Descriptor {
   ~Descriptor() {
     if (descriptor_ != nullptr) cudnnBackendDestroyDescriptor(descriptor_);
   }
-  Descriptor(Descriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, nullptr)) {}
+  Descriptor(Descriptor&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, nullptr)), text_(std::move(other.text_)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
+    std::swap(text_, other.text_);
     return *this;
   }
   cudnnBackendDescriptor_t get() const { return descriptor_; }
 
+  /// All attributes that were set, with those of other descriptors among them: equal texts describe the same. Handles
+  /// and addresses are left out.
+  const std::string& text() const { return text_; }
+
   template <class T>
   Descriptor& set(cudnnBackendAttributeName_t name, const T& value) {
+    note(name, &value, 1);
     return set(name, attribute_type_of<T>, 1, &value);
   }
   template <class T>
   Descriptor& set(cudnnBackendAttributeName_t name, const std::vector<T>& values) {
+    note(name, values.data(), values.size());
     return set(name, attribute_type_of<T>, static_cast<std::int64_t>(values.size()), values.data());
   }
   Descriptor& set(cudnnBackendAttributeName_t name, const Descriptor& other) {
     const cudnnBackendDescriptor_t descriptor = other.get();
+    text_ += fmt::format("{}: {{{}}} ", static_cast<int>(name), other.text_);
     return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &descriptor);
   }
   Descriptor& set(cudnnBackendAttributeName_t name, const std::vector<Descriptor>& others) {
     std::vector<cudnnBackendDescriptor_t> list;
-    for (const Descriptor& other : others) list.push_back(other.get());
+    text_ += fmt::format("{}: ", static_cast<int>(name));
+    for (const Descriptor& other : others) {
+      list.push_back(other.get());
+      text_ += fmt::format("{{{}}} ", other.text_);
+    }
     return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, static_cast<std::int64_t>(list.size()), list.data());
   }
   Descriptor& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count,
@@ -120,7 +135,20 @@ class Descriptor {
   }
 
  private:
+  template <class T>
+  void note(cudnnBackendAttributeName_t name, const T* values, std::size_t count) {
+    if constexpr (!std::is_pointer_v<T>) {
+      text_ += fmt::format("{}: ", static_cast<int>(name));
+      for (std::size_t i = 0; i < count; ++i)
+        if constexpr (std::is_enum_v<T>)
+          text_ += fmt::format("{} ", static_cast<long long>(values[i]));
+        else
+          text_ += fmt::format("{} ", values[i]);  // floating-point numbers in full
+    }
+  }
+
   cudnnBackendDescriptor_t descriptor_ = nullptr;
+  std::string text_;
 };
 
 }  // namespace taso::gpu::cuda

@@ -15,9 +15,12 @@ namespace taso::gpu::cuda {
 
 struct CudnnEngines::State {
   cudnnHandle_t handle = nullptr;
-  ~State() {
-    if (handle != nullptr) cudnnDestroy(handle);
+  std::string device;
+  KernelCache& cache;
+  State(std::string on, KernelCache& of_kernels) : device(std::move(on)), cache(of_kernels) {
+    require(cudnnCreate(&handle), "a handle");
   }
+  ~State() { cudnnDestroy(handle); }
 };
 
 namespace {
@@ -67,23 +70,34 @@ bool is_exact_enough(const Descriptor& engine, const CudnnGraph& graph) {
   return graph.is_tf32() || graph.is_small() || !says(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
 }
 
+/// What cuDNN writes of a plan, with the code that it compiled; empty if it cannot.
+std::vector<char> written_plan(const Descriptor& plan) {
+  std::int64_t size = 0;
+  const auto get = [&](std::int64_t most, char* to) {
+    return cudnnBackendGetAttribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, most,
+                                    &size, to);
+  };
+  if (get(0, nullptr) != CUDNN_STATUS_SUCCESS || size <= 0) return {};
+  std::vector<char> text(static_cast<std::size_t>(size));
+  if (get(size, text.data()) != CUDNN_STATUS_SUCCESS || size != static_cast<std::int64_t>(text.size())) return {};
+  return text;
+}
+
 class PreparedEngine : public Prepared {
  public:
-  PreparedEngine(std::shared_ptr<void> library, cudnnHandle_t handle, std::shared_ptr<CudnnGraph> graph,
-                 const Descriptor& configuration)
-      : library_(std::move(library)),
-        handle_(handle),
-        graph_(std::move(graph)),
-        plan_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
-    plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle_)
-        .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration)
-        .finalize("a plan");
+  PreparedEngine(std::shared_ptr<CudnnEngines::State> library, std::shared_ptr<CudnnGraph> graph,
+                 const Descriptor& configuration, std::string_view identity)
+      : library_(std::move(library)), handle_(library_->handle), graph_(std::move(graph)) {
+    binary_.key = KernelCache::key_of(fmt::format("cuDNN {}, {}, {}\n{}", cudnnGetVersion(), library_->device, identity,
+                                                  graph_->operations().text()));
+    if (!read_plan()) make_plan(configuration);
     workspace_ = plan_.get_one<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
     if (workspace_ < 0 || workspace_ > workspace_limit) throw EnvironmentError("cuDNN: the plan needs too much memory");
   }
 
   std::size_t workspace_bytes() const override { return static_cast<std::size_t>(workspace_); }
   bool is_exclusive() const override { return true; }
+  const KernelBinary* binary() const override { return binary_.code.empty() ? nullptr : &binary_; }
 
   void launch(cudaStream_t stream, const Places& places) override {
     std::vector<std::int64_t> ids;
@@ -106,15 +120,45 @@ class PreparedEngine : public Prepared {
   }
 
  private:
-  std::shared_ptr<void> library_;
+  /// Takes what an earlier process compiled, if that is known.
+  bool read_plan() {
+    binary_.code = library_->cache.find(binary_.key);
+    if (binary_.code.empty()) return false;
+    try {
+      plan_ = Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+      plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle_)
+          .set(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+               static_cast<std::int64_t>(binary_.code.size()), binary_.code.data())
+          .finalize("a plan that was kept");
+      return true;
+    } catch (const EnvironmentError&) {  // of another cuDNN
+      return false;
+    }
+  }
+
+  void make_plan(const Descriptor& configuration) {
+    plan_ = Descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle_)
+        .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration)
+        .finalize("a plan");
+    constexpr std::size_t least_with_code = 16 << 10;  // a plan without code has 2 to 3 KB, and is made at once
+    binary_.code = written_plan(plan_);
+    if (binary_.code.size() < least_with_code)
+      binary_.code.clear();
+    else
+      library_->cache.keep(binary_);
+  }
+
+  std::shared_ptr<CudnnEngines::State> library_;
   cudnnHandle_t handle_;
   std::shared_ptr<CudnnGraph> graph_;
   Descriptor plan_;
+  KernelBinary binary_;  // without code if that is not worth keeping
   std::int64_t workspace_ = 0;
 };
 
 /// Adds the engines that the heuristics suggest for a graph, without duplicates.
-void add_engines(const std::shared_ptr<void>& library, cudnnHandle_t handle, const std::shared_ptr<CudnnGraph>& graph,
+void add_engines(const std::shared_ptr<CudnnEngines::State>& library, const std::shared_ptr<CudnnGraph>& graph,
                  std::string_view mark, std::vector<Alternative>& list) {
   std::set<std::string> known;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
@@ -139,12 +183,11 @@ void add_engines(const std::shared_ptr<void>& library, cudnnHandle_t handle, con
             configuration.get_descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
         if (engines.empty() || !is_exact_enough(engines.front(), *graph)) continue;
         const std::string identity =
-            std::string(mark) +
             identity_of(engines.front().get_one<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX), knobs_of(configuration));
         if (!known.insert(identity).second) continue;
         auto kept = std::make_shared<Descriptor>(std::move(configuration));
-        list.push_back({identity, [library, handle, graph, kept] {
-                          return std::make_unique<PreparedEngine>(library, handle, graph, *kept);
+        list.push_back({std::string(mark) + identity, [library, graph, kept, identity] {
+                          return std::make_unique<PreparedEngine>(library, graph, *kept, identity);
                         }});
       } catch (const EnvironmentError&) {
         continue;  // an engine that cannot even describe itself
@@ -154,7 +197,7 @@ void add_engines(const std::shared_ptr<void>& library, cudnnHandle_t handle, con
 }
 
 /// Prepares an engine from its identity without the mark.
-std::unique_ptr<Prepared> prepare_engine(const std::shared_ptr<void>& library, cudnnHandle_t handle,
+std::unique_ptr<Prepared> prepare_engine(const std::shared_ptr<CudnnEngines::State>& library,
                                          std::shared_ptr<CudnnGraph> graph, const std::string& identity) {
   std::istringstream words(identity);
   std::string word;
@@ -182,12 +225,13 @@ std::unique_ptr<Prepared> prepare_engine(const std::shared_ptr<void>& library, c
   configuration.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
   if (!knobs.empty()) configuration.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, knobs);
   configuration.finalize("an engine's settings");
-  return std::make_unique<PreparedEngine>(library, handle, std::move(graph), configuration);
+  return std::make_unique<PreparedEngine>(library, std::move(graph), configuration, identity);
 }
 
 }  // namespace
 
-CudnnEngines::CudnnEngines() : state_(std::make_shared<State>()) { require(cudnnCreate(&state_->handle), "a handle"); }
+CudnnEngines::CudnnEngines(std::string device, KernelCache& cache)
+    : state_(std::make_shared<State>(std::move(device), cache)) {}
 CudnnEngines::~CudnnEngines() = default;
 
 std::vector<Alternative> CudnnEngines::alternatives(const ConvolutionLaunch& launch, const Alignments& alignments,
@@ -197,7 +241,7 @@ std::vector<Alternative> CudnnEngines::alternatives(const ConvolutionLaunch& lau
     if (is_padded && !CudnnGraph::takes_nothing_added(launch)) continue;
     try {
       auto graph = std::make_shared<CudnnGraph>(state_->handle, launch, alignments, is_padded);
-      add_engines(state_, state_->handle, graph, is_padded ? padded_mark : "", list);
+      add_engines(state_, graph, is_padded ? padded_mark : "", list);
     } catch (const EnvironmentError& error) {
       reason = error.what();
     }
@@ -211,7 +255,7 @@ std::vector<Alternative> CudnnEngines::alternatives(const MatmulLaunch& launch, 
   std::vector<Alternative> list;
   try {
     auto graph = std::make_shared<CudnnGraph>(state_->handle, launch, alignments);
-    add_engines(state_, state_->handle, graph, "", list);
+    add_engines(state_, graph, "", list);
   } catch (const EnvironmentError& error) {
     reason = error.what();
   }
@@ -224,14 +268,13 @@ std::unique_ptr<Prepared> CudnnEngines::prepare(const ConvolutionLaunch& launch,
   const bool is_padded = identity.starts_with(padded_mark);
   if (is_padded && !CudnnGraph::takes_nothing_added(launch)) throw EnvironmentError("cuDNN: no such engine");
   auto graph = std::make_shared<CudnnGraph>(state_->handle, launch, alignments, is_padded);
-  return prepare_engine(state_, state_->handle, std::move(graph),
-                        is_padded ? identity.substr(padded_mark.size()) : identity);
+  return prepare_engine(state_, std::move(graph), is_padded ? identity.substr(padded_mark.size()) : identity);
 }
 
 std::unique_ptr<Prepared> CudnnEngines::prepare(const MatmulLaunch& launch, const Alignments& alignments,
                                                 const std::string& identity) const {
   auto graph = std::make_shared<CudnnGraph>(state_->handle, launch, alignments);
-  return prepare_engine(state_, state_->handle, std::move(graph), identity);
+  return prepare_engine(state_, std::move(graph), identity);
 }
 
 }  // namespace taso::gpu::cuda
@@ -241,7 +284,7 @@ std::unique_ptr<Prepared> CudnnEngines::prepare(const MatmulLaunch& launch, cons
 namespace taso::gpu::cuda {
 
 struct CudnnEngines::State {};
-CudnnEngines::CudnnEngines() = default;
+CudnnEngines::CudnnEngines(std::string, KernelCache&) {}
 CudnnEngines::~CudnnEngines() = default;
 std::vector<Alternative> CudnnEngines::alternatives(const ConvolutionLaunch&, const Alignments&,
                                                     std::string& reason) const {

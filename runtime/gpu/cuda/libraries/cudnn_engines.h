@@ -5,14 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "runtime/gpu/cuda/kernel_cache.h"
 #include "runtime/gpu/cuda/prepared.h"
 
 namespace taso::gpu::cuda {
 
 class CudnnEngines {
  public:
-  /// Throws EnvironmentError without a GPU.
-  CudnnEngines();
+  struct State;  ///< what all prepared engines share
+
+  /// `device` names what compiled code depends on. Throws EnvironmentError without a GPU. The cache must outlive it and
+  /// all that it prepares.
+  CudnnEngines(std::string device, KernelCache& cache);
   ~CudnnEngines();
 
   /// The engines that its heuristics suggest, most promising first, without those that round more than allowed. Empty,
@@ -28,7 +32,6 @@ class CudnnEngines {
                                     const std::string& identity) const;
 
  private:
-  struct State;
   std::shared_ptr<State> state_;
 };
 

@@ -30,11 +30,15 @@ Libraries::Libraries(int device) : device_(device) {
   require(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device), "its cache");
   cache_bytes_ = static_cast<std::size_t>(std::max(bytes, 0));
   capability_ = major * 10 + minor;
-  sources_ = std::make_unique<SourceKernels>(device, capability_);
+  sources_ = std::make_unique<SourceKernels>(device, capability_, cache_);
 }
 
 CudnnEngines& Libraries::cudnn() {
-  if (!cudnn_) cudnn_ = std::make_unique<CudnnEngines>();
+  if (!cudnn_) {
+    int multiprocessors = 0;
+    require(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device_), "its multiprocessors");
+    cudnn_ = std::make_unique<CudnnEngines>(fmt::format("sm_{} x {}", capability_, multiprocessors), cache_);
+  }
   return *cudnn_;
 }
 
@@ -44,12 +48,13 @@ CublasMatmul& Libraries::cublas() {
 }
 
 std::vector<Alternative> Libraries::alternatives(const Launch& launch, const Alignments& alignments,
-                                                 std::string& reason) {
+                                                 std::string& reason, Effort effort) {
   return std::visit(
       Overloaded{
           [&](const ConvolutionLaunch& convolution) { return cudnn().alternatives(convolution, alignments, reason); },
           [&](const MatmulLaunch& matmul) {
             std::vector<Alternative> list = cublas().alternatives(matmul, alignments, reason);
+            if (effort == Effort::brief) return list;
             std::string other_reason;
             std::vector<Alternative> more = cudnn().alternatives(matmul, alignments, other_reason);
             std::move(more.begin(), more.end(), std::back_inserter(list));

@@ -31,8 +31,13 @@ class Libraries {
  public:
   explicit Libraries(int device);
 
+  enum class Effort : std::uint8_t {
+    full,
+    brief  ///< without engines that cuDNN compiles for about a second, as it does for matmuls
+  };
   /// Most promising first. Empty, with the reason, if there is none.
-  std::vector<Alternative> alternatives(const Launch& launch, const Alignments& alignments, std::string& reason);
+  std::vector<Alternative> alternatives(const Launch& launch, const Alignments& alignments, std::string& reason,
+                                        Effort effort = Effort::full);
   /// Prepares the alternative with this identity; throws EnvironmentError if there is none.
   std::unique_ptr<Prepared> prepare(const Launch& launch, const Alignments& alignments, const std::string& identity);
   /// Starts to compile our own kernels that these lowerings may need, or only those of `choice`, if it is given.
@@ -50,8 +55,8 @@ class Libraries {
   void leave_out_own() { has_own_ = false; }
   std::vector<Lowering> admitted(std::vector<Lowering> lowerings) const;
 
-  /// Uses these kernels of our own instead of compiling them.
-  void know(std::vector<KernelBinary> kernels) { sources_->know(std::move(kernels)); }
+  /// Uses these instead of compiling them.
+  void know(std::vector<KernelBinary> kernels) { cache_.know(std::move(kernels)); }
 
   /// On the device.
   std::shared_ptr<const Weights> weights(std::vector<std::byte> bytes, const DeviceMemory& memory) {
@@ -74,6 +79,7 @@ class Libraries {
   int capability_ = 0;
   bool has_own_ = true;
   std::size_t cache_bytes_ = 0;
+  KernelCache cache_;
   std::unique_ptr<SourceKernels> sources_;
   // Created at first use, because that takes a while.
   std::unique_ptr<CudnnEngines> cudnn_;
