@@ -16,6 +16,20 @@ bool is_function(const GraphView& view, PlanNode node, std::string_view name, st
 bool is_test(const GraphView& view, PlanNode node) { return is_function(view, node, "IsNaN", 1); }
 bool is_choice(const GraphView& view, PlanNode node) { return is_function(view, node, "Where", 3); }
 
+/// The only node that uses a value, in any number of operands.
+PlanNode only_user(const GraphView& view, PlanValue value, Cuts cuts) {
+  if (cuts == Cuts::respected) return only_user(view, value);
+  return value == no_plan_value || view.users(value) != 1 || view.is_output(value) ? no_plan_node : view.user(value, 0);
+}
+
+/// The product whose factor this value is, and nothing else; and which factor.
+std::optional<Use> only_factor(const GraphView& view, PlanValue value, Cuts cuts) {
+  const PlanNode user = only_user(view, value, cuts);
+  if (user == no_plan_node || view.is_free(user) || role_of(view, user) != Role::matmul) return std::nullopt;
+  const bool is_left = view.operand(user, 0) == value, is_right = view.operand(user, 1) == value;
+  return is_left == is_right ? std::nullopt : std::optional(Use{user, is_left ? 0U : 1U});
+}
+
 bool is_product(const GraphView& view, PlanNode node) {
   return node != no_plan_node && !view.is_free(node) && role_of(view, node) == Role::matmul;
 }
@@ -28,7 +42,7 @@ bool has_extents_of(const GraphView& view, PlanValue a, PlanValue b) {
 PlanNode softmax_after(const GraphView& view, PlanNode product) {
   PlanValue value = view.result(product, 0);
   for (std::size_t i = 0; i < furthest_product; ++i) {
-    const PlanNode user = only_user(view, value);
+    const PlanNode user = only_user(view, value, Cuts::ignored);
     if (user == no_plan_node || view.is_free(user) || !has_extents_of(view, view.result(user, 0), value)) break;
     if (is_softmax(view, user)) return user;
     if (role_of(view, user) != Role::element_wise) break;
@@ -52,8 +66,8 @@ bool has_product_before(const GraphView& view, PlanNode softmax, PlanValue value
 
 /// Whether shares of this softmax are the left factor of a product, and nothing else.
 bool has_product_after(const GraphView& view, PlanNode softmax) {
-  const std::optional<Use> use = only_use(view, shares_of(view, softmax));
-  return use && use->operand == 0 && is_product(view, use->node);
+  const std::optional<Use> use = only_factor(view, shares_of(view, softmax, Cuts::ignored), Cuts::ignored);
+  return use && use->operand == 0;
 }
 
 /// Which operand of a product with a number is the number; 2 if there is none.
@@ -87,16 +101,16 @@ bool is_softmax(const GraphView& view, PlanNode node) {
   return op != nullptr && std::holds_alternative<op::Softmax>(*op) && !view.is_free(node);
 }
 
-std::optional<Guard> guard_after(const GraphView& view, PlanNode softmax) {
+std::optional<Guard> guard_after(const GraphView& view, PlanNode softmax, Cuts cuts) {
   const PlanValue shares = view.result(softmax, 0);
   if (view.layout() == Layout::onnxruntime || shares == no_plan_value || view.users(shares) != 2) return std::nullopt;
-  if (view.is_output(shares) || view.is_cut(shares)) return std::nullopt;
+  if (view.is_output(shares) || (cuts == Cuts::respected && view.is_cut(shares))) return std::nullopt;
   Guard guard{view.user(shares, 0), view.user(shares, 1)};
   if (!is_test(view, guard.test)) std::swap(guard.test, guard.choice);
   if (!is_test(view, guard.test) || !is_choice(view, guard.choice)) return std::nullopt;
   const PlanValue is_nan = view.result(guard.test, 0), zero = view.operand(guard.choice, 1),
                   result = view.result(guard.choice, 0);
-  if (only_user(view, is_nan) != guard.choice || view.operand(guard.choice, 0) != is_nan) return std::nullopt;
+  if (only_user(view, is_nan, cuts) != guard.choice || view.operand(guard.choice, 0) != is_nan) return std::nullopt;
   if (view.operand(guard.choice, 2) != shares || !view.is_weight(zero) || view.number(zero) != 0) return std::nullopt;
   const bool is_same = view.element(result) == view.element(shares) && has_extents_of(view, result, shares);
   return is_same ? std::optional(guard) : std::nullopt;
@@ -111,29 +125,29 @@ PlanNode softmax_near_guard(const GraphView& view, PlanNode node) {
   return is_softmax(view, softmax) ? softmax : no_plan_node;
 }
 
-PlanNode softmax_guarded_by(const GraphView& view, PlanNode node) {
+PlanNode softmax_guarded_by(const GraphView& view, PlanNode node, Cuts cuts) {
   const PlanNode softmax = softmax_near_guard(view, node);
   if (softmax == no_plan_node) return no_plan_node;
-  const std::optional<Guard> guard = guard_after(view, softmax);
+  const std::optional<Guard> guard = guard_after(view, softmax, cuts);
   return guard && (guard->test == node || guard->choice == node) ? softmax : no_plan_node;
 }
 
-PlanValue shares_of(const GraphView& view, PlanNode softmax) {
-  const std::optional<Guard> guard = guard_after(view, softmax);
+PlanValue shares_of(const GraphView& view, PlanNode softmax, Cuts cuts) {
+  const std::optional<Guard> guard = guard_after(view, softmax, cuts);
   return view.result(guard ? guard->choice : softmax, 0);
 }
 
-PlanNode softmax_with(const GraphView& view, PlanValue shares) {
-  if (view.is_weight(shares) || !only_use(view, shares)) return no_plan_node;
+PlanNode softmax_with(const GraphView& view, PlanValue shares, Cuts cuts) {
+  if (view.is_weight(shares) || !only_factor(view, shares, cuts)) return no_plan_node;
   const PlanNode producer = view.producer(shares);
-  const PlanNode softmax = is_softmax(view, producer) ? producer : softmax_guarded_by(view, producer);
-  return softmax != no_plan_node && shares_of(view, softmax) == shares ? softmax : no_plan_node;
+  const PlanNode softmax = is_softmax(view, producer) ? producer : softmax_guarded_by(view, producer, cuts);
+  return softmax != no_plan_node && shares_of(view, softmax, cuts) == shares ? softmax : no_plan_node;
 }
 
-PlanNode product_scaled_by(const GraphView& view, PlanNode node) {
+PlanNode product_scaled_by(const GraphView& view, PlanNode node, Cuts cuts) {
   if (view.layout() == Layout::onnxruntime || place_of_number(view, node) == 2) return no_plan_node;
-  const std::optional<Use> use = only_use(view, view.result(node, 0));
-  return use && is_product(view, use->node) ? use->node : no_plan_node;
+  const std::optional<Use> use = only_factor(view, view.result(node, 0), cuts);
+  return use ? use->node : no_plan_node;
 }
 
 PlanValue unscaled(const GraphView& view, PlanNode node) { return view.operand(node, 1 - place_of_number(view, node)); }
@@ -142,7 +156,7 @@ bool reads_rows_of_batches(const GraphView& view, PlanNode product, PlanValue va
   const std::size_t rank = strides.size();
   if (rank < 3 || view.layout() == Layout::onnxruntime) return false;
   const bool is_second = [&] {
-    const PlanNode softmax = softmax_with(view, view.operand(product, 0));
+    const PlanNode softmax = softmax_with(view, view.operand(product, 0), Cuts::ignored);
     return softmax != no_plan_node && has_product_before(view, softmax, view.operand(softmax, 0), furthest_product - 1);
   }();
   if (is_second) return view.operand(product, 0) != value && has_aligned_rows(*view.extents(value), strides, rank - 1);

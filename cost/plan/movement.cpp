@@ -301,7 +301,8 @@ bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides&
       // A broadcast operand is small and stays in the cache however it is read.
       if (view.layout() == Layout::channels_last && extents != *view.extents(view.result(node, 0))) return true;
       if (has_dense_rows(extents, strides, layout_of(view, view.result(node, 0)))) return true;
-      if (const PlanNode product = product_scaled_by(view, node); product != no_plan_node && !view.is_weight(value))
+      if (const PlanNode product = product_scaled_by(view, node, Cuts::ignored);
+          product != no_plan_node && !view.is_weight(value))
         return reads_rows_of_batches(view, product, view.result(node, 0), strides);
       return false;
     case Role::rows:
