@@ -220,6 +220,12 @@ bool drop_views_around_transpose(const Context& context, const proto::NodeProto&
       parts.back().push_back(static_cast<std::int64_t>(next));
     }
   }
+  // Axes of extent 1 that come and go cost nothing.
+  const auto is_joined = [&](const std::vector<std::int64_t>& axes) {
+    return std::count_if(axes.begin(), axes.end(),
+                         [&](std::int64_t axis) { return (*from)[static_cast<std::size_t>(axis)] != 1; }) > 1;
+  };
+  if (std::none_of(parts.begin(), parts.end(), is_joined)) return false;
   std::vector<std::int64_t> permutation;
   Extents moved;
   for (const std::int64_t axis : transpose->permutation)
