@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/cluster/ranks.h"
+#include "cli/cluster/supervise.h"
 #include "cli/console/interrupt.h"
 #include "cli/console/program.h"
 #include "cli/console/streams.h"
@@ -37,7 +39,7 @@ ExitCode show_rule(const GenSettings& settings) {
 }
 
 ExitCode run(int argc, char** argv, std::optional<Console>& console) {
-  const GenCommand command = parse_gen_command(argc, argv);
+  GenCommand command = parse_gen_command(argc, argv);
   switch (command.kind) {
     case GenCommand::Kind::help: return print(command.help);
     case GenCommand::Kind::version: return print(describe_versions("taso-gen"));
@@ -48,15 +50,22 @@ ExitCode run(int argc, char** argv, std::optional<Console>& console) {
   }
   watch_for_interrupt();
   check_places(command.settings);
-  return run_with_console(command.settings.console, console, [&](Console& open) {
+  Communicator& ranks = join_ranks(command.settings.console);
+  if (command.settings.is_partial && ranks.size() > 1)
+    throw UsageError("--partial works on one machine: it takes minutes");
+  const ExitCode ending = run_with_console(command.settings.console, console, [&](Console& open) {
     return command.settings.is_partial ? find_partial_rules(command.settings, open)
-                                       : find_rules(command.settings, open);
+                                       : find_rules(command.settings, open, ranks);
   });
+  ranks.close();
+  return ending;
 }
 
 }  // namespace
 }  // namespace taso::cli
 
 int main(int argc, char** argv) {
+  constexpr const char* advice = "; --resume continues from the last checkpoint";
+  if (const auto ending = taso::cli::end_of_supervised(argv, advice)) return *ending;
   return taso::cli::run_program("taso-gen", [&](auto& console) { return taso::cli::run(argc, argv, console); });
 }

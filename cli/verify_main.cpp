@@ -2,6 +2,8 @@
 // proofs rest on, or replays the certificate of a rewritten model.
 #include <optional>
 
+#include "cli/cluster/ranks.h"
+#include "cli/cluster/supervise.h"
 #include "cli/console/interrupt.h"
 #include "cli/console/program.h"
 #include "cli/console/version.h"
@@ -15,7 +17,7 @@ namespace taso::cli {
 namespace {
 
 ExitCode run(int argc, char** argv, std::optional<Console>& console) {
-  const VerifyCommand command = parse_verify_command(argc, argv);
+  VerifyCommand command = parse_verify_command(argc, argv);
   switch (command.kind) {
     case VerifyCommand::Kind::help: return print(command.help);
     case VerifyCommand::Kind::version: return print(describe_versions("taso-verify"));
@@ -27,17 +29,23 @@ ExitCode run(int argc, char** argv, std::optional<Console>& console) {
   }
   watch_for_interrupt();
   check_places(command.settings);
-  return run_with_console(command.settings.console, console, [&](Console& open) {
+  Communicator& ranks = join_ranks(command.settings.console);
+  if (command.kind != VerifyCommand::Kind::verify && ranks.size() > 1)
+    throw UsageError("only files of rules or properties are spread over several ranks");
+  const ExitCode ending = run_with_console(command.settings.console, console, [&](Console& open) {
     if (command.kind == VerifyCommand::Kind::certificate) return check_certificate(command.settings, open);
     if (command.kind == VerifyCommand::Kind::agreement) return show_regions(command.settings, open);
     if (command.kind == VerifyCommand::Kind::explain) return explain_rule(command.settings, open);
-    return verify_rules(command.settings, open);
+    return verify_rules(command.settings, open, ranks);
   });
+  ranks.close();
+  return ending;
 }
 
 }  // namespace
 }  // namespace taso::cli
 
 int main(int argc, char** argv) {
+  if (const auto ending = taso::cli::end_of_supervised(argv)) return *ending;
   return taso::cli::run_program("taso-verify", [&](auto& console) { return taso::cli::run(argc, argv, console); });
 }

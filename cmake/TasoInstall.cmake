@@ -56,13 +56,11 @@ foreach(package IN ITEMS libcli11-dev nlohmann-json3-dev libfmt-dev libonnx-dev 
 endforeach()
 
 # The installed places, for programs that run from elsewhere.
-if(TARGET taso_gpu)
-  set_source_files_properties(runtime/gpu/device.cpp PROPERTIES COMPILE_DEFINITIONS
-    "TASO_LIBRARY_FOLDER=\"${CMAKE_INSTALL_FULL_LIBDIR}\";TASO_LIBRARY_SUBFOLDER=\"${CMAKE_INSTALL_LIBDIR}\"")
-endif()
 if(TARGET taso_ops)
   set_source_files_properties(ops/support/data_files.cpp PROPERTIES COMPILE_DEFINITIONS
     "TASO_DATA_FOLDER=\"${CMAKE_INSTALL_FULL_DATADIR}/taso\"")
+  set_source_files_properties(ops/support/module_file.cpp PROPERTIES COMPILE_DEFINITIONS
+    "TASO_LIBRARY_FOLDER=\"${CMAKE_INSTALL_FULL_LIBDIR}\";TASO_LIBRARY_SUBFOLDER=\"${CMAKE_INSTALL_LIBDIR}\"")
 endif()
 
 # Which packages find_package(taso COMPONENTS …) has to find for each library.

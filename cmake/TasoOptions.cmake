@@ -4,6 +4,7 @@ option(TASO_WERROR "Treat warnings as errors (on in the presets; other compilers
 option(TASO_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(TASO_Z3 "Build the verifier, if Z3 is found" ON)
 option(TASO_CBC "Solve integer programs, if CBC is found" ON)
+option(TASO_MPI "Build the MPI module, if MPI is found" ON)
 option(TASO_JEMALLOC "Link the programs with jemalloc, if it is found" ON)
 option(TASO_CUDA "Build the CUDA module, if a toolkit is found" ON)
 option(TASO_PRECOMPILE "Compile the headers that most sources include only once (not with a compiler cache)" OFF)

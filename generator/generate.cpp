@@ -6,11 +6,14 @@
 #include <set>
 #include <utility>
 
+#include "generator/decision_text.h"
+#include "generator/family_findings.h"
 #include "generator/selection/abstraction.h"
 #include "generator/selection/law_name.h"
 #include "generator/selection/prune.h"
 #include "generator/selection/rule_writer.h"
-#include "generator/selection/select.h"
+#include "ops/cluster/bytes.h"
+#include "ops/core/error.h"
 #include "ops/support/threads.h"
 #include "rules/language/canonical.h"
 #include "rules/language/rule_size.h"
@@ -133,26 +136,29 @@ bool may_be_source(const rules::Rule& rule) {
 
 class Generator {
  public:
-  explicit Generator(const GenerateOptions& options) : options_(options) {}
+  explicit Generator(const GenerateOptions& options)
+      : options_(options), ranks_(options.ranks ? *options.ranks : alone_) {}
 
   GenerateReport run() {
     find_candidates();
     prove_what_is_new();
-    write_rules();
-    if (options_.selects) name_laws(report_.rules);
-    std::sort(report_.rules.begin(), report_.rules.end(),
-              [](const rules::Rule& a, const rules::Rule& b) { return a.name < b.name; });
-    report_.complete = !options_.stop.stop_requested();
+    if (ranks_.is_first()) {
+      write_rules();
+      if (options_.selects) name_laws(report_.rules);
+      std::sort(report_.rules.begin(), report_.rules.end(),
+                [](const rules::Rule& a, const rules::Rule& b) { return a.name < b.name; });
+    }
+    report_.complete = !over_ && !options_.stop.stop_requested();
     return std::move(report_);
   }
 
  private:
-  void say(const std::string& phase, std::size_t done, std::size_t total, std::uint64_t values_here = 0) {
+  void say(const std::string& phase, std::size_t done, std::size_t total) {
     if (!options_.watch) return;
     GenerateProgress progress{phase, done, total, accepted_.size(), derived_};
     progress.refuted = report_.refuted.size();
     progress.unknown = report_.unknown.size();
-    progress.values = values_here;
+    progress.values = values_here_;
     for (const FamilyReport& family : report_.families) {
       progress.values += family.values;
       progress.graphs += family.graphs;
@@ -185,10 +191,18 @@ class Generator {
                       candidates_.end());
     report_.distinct = candidates_.size();
     if (options_.selects) drop_coincidences();
-    if (!options_.begin || options_.stop.stop_requested()) return;
+    over_ = any(ranks_, options_.stop.stop_requested());
+    if (!over_) begin_proofs();
+  }
+
+  void begin_proofs() {
     std::string texts;
     for (const Candidate& candidate : candidates_) texts += candidate.text + "\n";
-    options_.begin(rules::hash_of_text(texts));
+    const std::string hash = rules::hash_of_text(texts);
+    for (const std::string& other : ranks_.gather(hash))
+      if (other != hash)
+        throw EnvironmentError("the ranks found different candidates: do all run the same program and files?");
+    if (options_.begin) options_.begin(hash);
   }
 
   /// Laws that are not worth a rule must not make others redundant, so they go before anything is decided. A law larger
@@ -213,26 +227,27 @@ class Generator {
     enumerate_options.contents = contents;
     enumerate_options.memory_limit = options_.memory_limit;
     enumerate_options.jobs = options_.jobs;
+    enumerate_options.ranks = options_.ranks;
     enumerate_options.stop = options_.stop;
     enumerate_options.watch = [&](std::size_t level, std::size_t values) {
-      say("enumerating " + name, level, operators, values);
+      values_here_ = values;
+      say("enumerating " + name, level, operators);
     };
-    Enumeration enumeration = enumerate(family, enumerate_options);
-    report_.families.push_back({name, enumeration.evaluations, enumeration.values, enumeration.equalities,
-                                enumeration.graphs, enumeration.memory, enumeration.spilled,
-                                contents == Contents::integers});
-    report_.equalities += enumeration.equalities;
-    report_.renamed += enumeration.found.size();
     SelectOptions select_options;
     select_options.seed = options_.seed;
     select_options.contents = contents;
     select_options.jobs = options_.jobs;
+    select_options.ranks = options_.ranks;
     select_options.stop = options_.stop;
     select_options.watch = [&](std::size_t done, std::size_t total) { say("pruning " + name, done, total); };
-    const Selection selection = select(family, std::move(enumeration), select_options);
-    report_.confirmed += selection.equalities.size() + selection.following;
-    report_.not_following += selection.equalities.size();
-    add_candidates(family, selection.equalities);
+    const FamilyFindings findings = find_in(family, enumerate_options, select_options, options_.stages, name);
+    report_.families.push_back(findings.report);
+    values_here_ = 0;
+    report_.equalities += findings.report.equalities;
+    report_.renamed += findings.renamed;
+    report_.confirmed += findings.equalities.size() + findings.following;
+    report_.not_following += findings.equalities.size();
+    add_candidates(family, findings.equalities);
   }
 
   void add_candidates(const Family& family, const std::vector<Equality>& equalities) {
@@ -257,20 +272,18 @@ class Generator {
       if (candidate) candidates_.push_back(std::move(*candidate));
   }
 
-  /// Works in batches, so that the result does not depend on the number of jobs: what a batch proves is used from the
-  /// next batch on, and afterwards each batch is checked again, in order, against its own results.
+  /// Works in batches, so that the result does not depend on the number of jobs and ranks: what a batch proves is used
+  /// from the next batch on, and afterwards each batch is checked again, in order, against its own results.
   void prove_what_is_new() {
     constexpr std::size_t batch = 64;
-    for (std::size_t begin = 0; begin < candidates_.size() && !options_.stop.stop_requested();) {
+    for (std::size_t begin = 0; begin < candidates_.size() && !over_;) {
       // A batch holds candidates of one size only; small ones come first.
       std::size_t end = begin;
       while (end < candidates_.size() && end - begin < batch && candidates_[end].size == candidates_[begin].size &&
              candidates_[end].operators == candidates_[begin].operators)
         ++end;
-      std::vector<Decision> decisions(end - begin);
-      parallel_for(options_.jobs, end - begin, options_.stop,
-                   [&](std::size_t i) { decisions[i] = decision_on(candidates_[begin + i]); });
-      if (options_.stop.stop_requested()) break;  // an interrupted batch decides nothing
+      std::vector<Decision> decisions = decisions_on(std::span(candidates_).subspan(begin, end - begin));
+      if (over_) break;  // an interrupted batch decides nothing
       const std::size_t known = known_.size();
       for (std::size_t i = begin; i < end; ++i) {
         auto& decision = decisions[i - begin];
@@ -287,14 +300,55 @@ class Generator {
     report_.not_derived = candidates_.size() - derived_;
   }
 
-  Decision decision_on(const Candidate& candidate) const {
+  /// Decides a batch on all ranks. The first rank recalls and remembers.
+  std::vector<Decision> decisions_on(std::span<const Candidate> batch) {
+    std::vector<Decision> decisions(batch.size());
+    const std::vector<std::size_t> open = recall(batch, decisions);
+    const Dealt dealt = deal(ranks_, options_.jobs, open.size(), options_.stop, [&](std::size_t i) {
+      const Candidate& candidate = batch[open[i]];
+      const Decision decision = decision_on(candidate);
+      if (options_.stop.stop_requested()) return std::string();
+      if (options_.remember) options_.remember(candidate.text, decision);
+      return text_of(decision);
+    });
+    over_ = !dealt.complete;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      // An interrupted proof says nothing.
+      if (dealt.results[i].empty()) continue;
+      auto decision = decision_from(dealt.results[i]);
+      check(decision.has_value(), "a decision can be read again");
+      const bool is_from_elsewhere = i % ranks_.size() != ranks_.rank();
+      if (options_.remember && is_from_elsewhere) options_.remember(batch[open[i]].text, *decision);
+      decisions[open[i]] = std::move(*decision);
+    }
+    return decisions;
+  }
+
+  /// Fills in the decisions of an earlier run. Returns the places of the others.
+  std::vector<std::size_t> recall(std::span<const Candidate> batch, std::vector<Decision>& decisions) {
+    std::string message;
     if (options_.recall)
-      if (auto known = options_.recall(candidate.text)) return std::move(*known);
+      for (const Candidate& candidate : batch) {
+        const auto known = options_.recall(candidate.text);
+        put_text(message, known ? text_of(*known) : "");
+      }
+    message = from_first(ranks_, std::move(message));
+    ByteReader reader(message);
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      auto known = reader.is_at_end() ? std::nullopt : decision_from(reader.get_text());
+      if (known)
+        decisions[i] = std::move(*known);
+      else
+        open.push_back(i);
+    }
+    return open;
+  }
+
+  Decision decision_on(const Candidate& candidate) const {
     Decision decision;
     decision.derived = is_derivable(candidate.law.rule, known_);
-    if (!decision.derived) decision = decide(candidate);
-    if (options_.remember && !options_.stop.stop_requested()) options_.remember(candidate.text, decision);
-    return decision;
+    return decision.derived ? decision : decide(candidate);
   }
 
   Decision decide(const Candidate& candidate) const {
@@ -409,11 +463,12 @@ class Generator {
         return property < known_before_ || (other != i && kept_[other]);
       });
     };
-    std::vector<std::uint8_t> may_go(count, 0);
-    parallel_for(options_.jobs, count, options_.stop, [&](std::size_t i) { may_go[i] = is_special(first + i); });
+    const Dealt may_go = deal(ranks_, options_.jobs, count, options_.stop,
+                              [&](std::size_t i) { return std::string(is_special(first + i) ? "1" : ""); });
+    over_ = !may_go.complete;
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < count; ++i)
-      if (may_go[i]) order.push_back(first + i);
+      if (!may_go.results[i].empty()) order.push_back(first + i);
     // If two laws imply each other, the more general one stays.
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return accepted_[a].front().inputs().size() < accepted_[b].front().inputs().size();
@@ -449,6 +504,10 @@ class Generator {
   }
 
   const GenerateOptions& options_;
+  OneRank alone_;
+  Communicator& ranks_;
+  bool over_ = false;              ///< some rank was asked to stop, and all know
+  std::uint64_t values_here_ = 0;  ///< in the family that is being enumerated
   GenerateReport report_;
   std::vector<Candidate> candidates_;
   std::vector<Law> accepted_;       ///< the proved rules of each accepted candidate

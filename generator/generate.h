@@ -10,6 +10,8 @@
 
 #include "generator/enumeration/enumerate.h"
 #include "generator/selection/worth.h"
+#include "generator/stages.h"
+#include "ops/cluster/communicator.h"
 #include "rules/language/rule.h"
 
 namespace taso::generator {
@@ -42,6 +44,9 @@ struct GenerateOptions {
   std::size_t max_operators = 3;
   std::uint64_t seed = 1;
   unsigned jobs = 1;
+  /// Null: one. All ranks are called with the same options, except that only the first has callbacks other than
+  /// `prove`, and the report of the others has no rules.
+  Communicator* ranks = nullptr;
   std::size_t memory_limit = std::size_t{4} << 30;
   /// If true, state proved laws as generally as they are true and keep only those that are useful to people and
   /// searches. If false, keep everything that is proved, as it was found.
@@ -56,6 +61,7 @@ struct GenerateOptions {
   std::function<void(const std::string& candidates)> begin;
   std::function<std::optional<Decision>(const std::string& candidate)> recall;
   std::function<void(const std::string& candidate, const Decision&)> remember;
+  StageFunctions stages;  ///< keep what was enumerated
   std::stop_token stop;
 };
 
@@ -96,6 +102,8 @@ struct GenerateReport {
   bool complete = true;
 };
 
+/// The result is the same at any number of jobs and ranks. Throws EnvironmentError, also if the ranks find different
+/// candidates.
 GenerateReport generate(const GenerateOptions& options);
 
 }  // namespace taso::generator

@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/console/exit_code.h"
+#include "generator/decision_text.h"
 #include "ops/core/error.h"
 #include "rules/language/canonical.h"
-#include "rules/language/rule_text.h"
 
 namespace taso::cli {
 namespace {
@@ -25,46 +25,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view first_line = "taso checkpoint 1\n";
 
 std::string with_checksum(const std::string& text) { return fmt::format("{}\t{}\n", rules::hash_of_text(text), text); }
-
-std::string text_of(const generator::Decision& decision) {
-  if (decision.derived) return "derived";
-  Json json = Json::object();
-  if (decision.proved.empty()) {
-    json["kind"] = decision.last.kind == generator::ProofOutcome::Kind::refuted ? "refuted" : "unknown";
-    json["reason"] = decision.last.reason;
-  }
-  for (rules::Rule rule : decision.proved) {
-    rule.name = "found";  // the grammar needs one
-    json["proved"].push_back(rules::print(rule));
-  }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-/// Nothing if it is not valid: then the decision is made again.
-std::optional<generator::Decision> decision_of(const std::string& text) {
-  generator::Decision decision;
-  decision.derived = text == "derived";
-  if (decision.derived) return decision;
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
-  try {
-    if (json.contains("proved")) {
-      for (const std::string& rule : json.at("proved").get<std::vector<std::string>>()) {
-        decision.proved.push_back(rules::parse_rule(rule));
-        decision.proved.back().name.clear();
-      }
-    } else {
-      const bool refuted = json.at("kind").get<std::string>() == "refuted";
-      decision.last.kind = refuted ? generator::ProofOutcome::Kind::refuted : generator::ProofOutcome::Kind::unknown;
-      decision.last.reason = json.at("reason").get<std::string>();
-    }
-    return decision;
-  } catch (const Json::exception&) {
-    return std::nullopt;
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-}
 
 /// The first difference of two contexts, for people.
 std::string difference(const std::string& there, const std::string& here) {
@@ -225,11 +185,12 @@ std::optional<generator::Decision> Checkpoint::recall(const std::string& candida
     if (found == known_.end()) return std::nullopt;
     text = found->second;
   }
-  return decision_of(text);
+  return generator::decision_from(text);
 }
 
 void Checkpoint::remember(const std::string& candidate, const generator::Decision& decision) {
-  const std::string line = with_checksum(fmt::format("{}\t{}", rules::hash_of_text(candidate), text_of(decision)));
+  const std::string line =
+      with_checksum(fmt::format("{}\t{}", rules::hash_of_text(candidate), generator::text_of(decision)));
   const std::lock_guard lock(mutex_);
   append(line);
   ++written_;

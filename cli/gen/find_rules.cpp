@@ -20,7 +20,10 @@
 #include "cli/gen/checkpoint.h"
 #include "cli/gen/findings.h"
 #include "cli/gen/operator_sets.h"
+#include "cli/gen/phase_times.h"
 #include "cli/gen/progress.h"
+#include "cli/gen/stage_files.h"
+#include "ops/cluster/bytes.h"
 #include "ops/core/error.h"
 #include "ops/support/atomic_file.h"
 #include "ops/support/threads.h"
@@ -117,13 +120,67 @@ void say_what_is_apart(const Combinations& combinations, Console& console) {
   }
 }
 
-void run(Findings& findings, const std::vector<rules::Rule>& rules, Checkpoint& checkpoint, Console& console) {
+/// What the first rank keeps of the run until its end.
+struct Kept {
+  Checkpoint checkpoint;
+  StageFiles stages;
+
+  Kept(const GenSettings& settings, const std::string& context)
+      : checkpoint(settings.checkpoint, context, settings.resume),
+        stages(stages_of(settings.checkpoint), context, settings.resume) {}
+  bool is_useful() const { return checkpoint.is_useful() || stages.is_useful(); }
+};
+
+void keep(Kept& kept, Findings& findings, generator::GenerateOptions& options) {
+  options.begin = [&](const std::string& candidates) {
+    findings.enumerated = true;
+    kept.checkpoint.begin(candidates);
+    findings.recalled = kept.checkpoint.known();
+  };
+  options.recall = [&](const std::string& candidate) { return kept.checkpoint.recall(candidate); };
+  options.remember = [&](const std::string& candidate, const generator::Decision& decision) {
+    kept.checkpoint.remember(candidate, decision);
+  };
+  options.stages.load = [&](const std::string& stage) {
+    auto state = kept.stages.load(stage);
+    if (state) findings.recalled_stages.push_back(stage);
+    return state;
+  };
+  options.stages.save = [&](const std::string& stage, const std::string& state) { kept.stages.save(stage, state); };
+  options.stages.forget = [&](const std::string& stage) { kept.stages.forget(stage); };
+}
+
+/// What the ranks took, and what any of them has to say.
+void gather_uses(Findings& findings, Communicator& ranks) {
+  std::string message;
+  put(message, RankUse{findings.processor_seconds, findings.peak_memory, ranks.sent()});
+  put(message, static_cast<std::uint64_t>(findings.asked));
+  put(message, static_cast<std::uint64_t>(findings.timed_out));
+  put(message, static_cast<std::uint8_t>(findings.interrupted));
+  put_text(message, findings.disagreement);
+  findings.asked = findings.timed_out = 0;
+  findings.processor_seconds = 0;
+  for (const std::string& one : ranks.gather(std::move(message))) {
+    ByteReader reader(one);
+    findings.ranks.push_back(reader.get<RankUse>());
+    findings.processor_seconds += findings.ranks.back().processor_seconds;
+    findings.asked += reader.get<std::uint64_t>();
+    findings.timed_out += reader.get<std::uint64_t>();
+    if (reader.get<std::uint8_t>() != 0) findings.interrupted = true;
+    const std::string disagreement = reader.get_text();
+    if (findings.disagreement.empty()) findings.disagreement = disagreement;
+  }
+}
+
+void run(Findings& findings, const std::vector<rules::Rule>& rules, Kept* kept, Communicator& ranks, Console& console) {
   const GenSettings& settings = findings.settings;
   const rules::Properties properties(rules);
   std::stop_source stop;
   CandidateProver prover(properties, settings.proving, stop);
   GenProgress progress(console, settings.max_operators);
+  PhaseTimes times;
   generator::GenerateOptions options;
+  options.ranks = &ranks;
   options.schemas = findings.operators;
   options.max_operators = settings.max_operators;
   options.seed = settings.seed;
@@ -134,16 +191,11 @@ void run(Findings& findings, const std::vector<rules::Rule>& rules, Checkpoint& 
   options.selects = settings.selects;
   if (const auto stated = stated_path(settings)) options.stated = read_rules(*stated).rules.rules();
   options.prove = [&](const rules::Rule& candidate) { return prover.prove(candidate); };
-  options.watch = [&](const generator::GenerateProgress& now) { progress.update(now); };
-  options.begin = [&](const std::string& candidates) {
-    findings.enumerated = true;
-    checkpoint.begin(candidates);
-    findings.recalled = checkpoint.known();
+  options.watch = [&](const generator::GenerateProgress& now) {
+    times.update(now.phase);
+    progress.update(now);
   };
-  options.recall = [&](const std::string& candidate) { return checkpoint.recall(candidate); };
-  options.remember = [&](const std::string& candidate, const generator::Decision& decision) {
-    checkpoint.remember(candidate, decision);
-  };
+  if (kept) keep(*kept, findings, options);
   run_watched(
       stop, [&] { findings.report = generator::generate(options); },
       [&] {
@@ -155,11 +207,12 @@ void run(Findings& findings, const std::vector<rules::Rule>& rules, Checkpoint& 
   findings.timed_out = prover.timed_out();
   findings.asked = prover.asked();
   findings.interrupted = interrupted() && !findings.report.complete;
+  findings.phases = times.seconds();
 }
 
 /// An interrupted run writes what it has, if anything, but replaces no existing file; after a disagreement of the
 /// provers nothing counts.
-void conclude(Findings& findings, Checkpoint& checkpoint, Console& console) {
+void conclude(Findings& findings, Kept& kept, Console& console) {
   const GenSettings& settings = findings.settings;
   const bool is_worth_it = findings.report.complete || !findings.report.rules.empty();
   if (findings.disagreement.empty() && is_worth_it) {
@@ -171,7 +224,10 @@ void conclude(Findings& findings, Checkpoint& checkpoint, Console& console) {
     write_output(findings.report.complete ? *settings.rejected : place_of_part(*settings.rejected),
                  rejected_file_of(findings));
   if (settings.report) write_output(*settings.report, report_of(findings));
-  if (findings.report.complete && findings.disagreement.empty()) checkpoint.remove();
+  if (findings.report.complete && findings.disagreement.empty()) {
+    kept.checkpoint.remove();
+    kept.stages.remove();
+  }
 
   console.say(Level::result, table_of(findings));
   if (findings.timed_out > 0)
@@ -179,16 +235,31 @@ void conclude(Findings& findings, Checkpoint& checkpoint, Console& console) {
         fmt::format("{} proofs reached the time limit: another machine may find other rules", findings.timed_out));
   if (!findings.disagreement.empty())
     console.say(Level::error, on_lines("two provers disagree, which is a bug in taso\n" + findings.disagreement));
-  if (findings.interrupted && checkpoint.is_useful())
+  for (const std::string& stage : kept.stages.damaged())
+    console.warning(fmt::format("in {}, {} was damaged, and was done again", on_one_line(kept.stages.folder().string()),
+                                on_one_line(stage)));
+  if (findings.interrupted && kept.is_useful())
     console.say(Level::result, fmt::format("the decisions so far are in {}; --resume continues from there",
-                                           on_one_line(checkpoint.file().string())));
+                                           on_one_line(kept.checkpoint.file().string())));
   console.verdict(findings.passed(), findings.word());
+}
+
+void say_what_is_resumed(const Kept& kept, bool resume, Console& console) {
+  const Checkpoint& checkpoint = kept.checkpoint;
+  const std::string file = on_one_line(checkpoint.file().string());
+  if (checkpoint.replaced())
+    console.say(Level::result, fmt::format("the checkpoint {} of an earlier run is replaced", file));
+  if (checkpoint.is_damaged())
+    console.warning(fmt::format("the checkpoint {} is damaged: {} decision{} could be read, the rest is decided again",
+                                file, with_commas(checkpoint.known()), checkpoint.known() == 1 ? "" : "s"));
+  else if (resume && checkpoint.known() == 0 && !kept.stages.is_useful())
+    console.say(Level::result, "there is nothing to resume: the run starts from the beginning");
 }
 
 }  // namespace
 
-ExitCode find_rules(const GenSettings& settings, Console& console) {
-  check_writable(settings);
+ExitCode find_rules(const GenSettings& settings, Console& console, Communicator& ranks) {
+  if (ranks.is_first()) check_writable(settings);
   const auto start = Clock::now();
   std::vector<rules::Rule> properties;
   Findings findings = prepare(settings, properties);
@@ -197,26 +268,24 @@ ExitCode find_rules(const GenSettings& settings, Console& console) {
               fmt::format("{} kinds of operators, at most {} of them; {} properties in {}", findings.operators.size(),
                           settings.max_operators, findings.properties, on_one_line(findings.properties_name)));
   say_what_is_apart(findings.combinations, console);
-  Checkpoint checkpoint(settings.checkpoint, context_of(findings), settings.resume);
-  if (checkpoint.replaced())
-    console.say(Level::result, fmt::format("the checkpoint {} of an earlier run is replaced",
-                                           on_one_line(checkpoint.file().string())));
-  if (checkpoint.is_damaged())
-    console.warning(fmt::format("the checkpoint {} is damaged: {} decision{} could be read, the rest is decided again",
-                                on_one_line(checkpoint.file().string()), with_commas(checkpoint.known()),
-                                checkpoint.known() == 1 ? "" : "s"));
-  else if (settings.resume && checkpoint.known() == 0)
-    console.say(Level::result, "there is nothing to resume: the run starts from the beginning");
+  const std::string context = context_of(findings);
+  check_agreement(ranks, context);
+  std::optional<Kept> kept;
+  if (ranks.is_first()) {
+    kept.emplace(settings, context);
+    say_what_is_resumed(*kept, settings.resume, console);
+  }
   try {
     check_memory(settings);
-    run(findings, properties, checkpoint, console);
+    run(findings, properties, kept ? &*kept : nullptr, ranks, console);
     console.draw({});
     findings.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     findings.processor_seconds = processor_seconds();
     findings.peak_memory = peak_memory();
-    conclude(findings, checkpoint, console);
+    gather_uses(findings, ranks);
+    if (kept) conclude(findings, *kept, console);
   } catch (const EnvironmentError& error) {
-    if (!checkpoint.is_useful()) throw;
+    if (!kept || !kept->is_useful()) throw;
     throw EnvironmentError(
         fmt::format("{}; once that is fixed, --resume continues from the decisions so far", error.what()));
   }

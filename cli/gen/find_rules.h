@@ -4,9 +4,11 @@
 #include "cli/console/console.h"
 #include "cli/console/exit_code.h"
 #include "cli/gen/settings.h"
+#include "ops/cluster/communicator.h"
 
 namespace taso::cli {
 
-ExitCode find_rules(const GenSettings& settings, Console& console);
+/// All ranks call it. Only the first writes files and prints.
+ExitCode find_rules(const GenSettings& settings, Console& console, Communicator& ranks);
 
 }  // namespace taso::cli

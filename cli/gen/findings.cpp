@@ -124,6 +124,16 @@ std::string steps_table(const Findings& findings) {
   return table.text();
 }
 
+std::string ranks_text(const std::vector<RankUse>& ranks) {
+  std::uint64_t sent = 0, memory = 0;
+  for (const RankUse& rank : ranks) {
+    sent = std::max(sent, rank.sent);
+    memory = std::max(memory, rank.peak_memory);
+  }
+  return fmt::format("{} ranks, each with at most {} of memory and {} sent\n", ranks.size(), bytes_text(memory),
+                     bytes_text(sent));
+}
+
 }  // namespace
 
 std::vector<std::string> wrapped_comment(std::string_view text) {
@@ -216,6 +226,8 @@ std::string table_of(const Findings& findings) {
         fmt::format("memory was short: {} records were written to temporary files\n", with_commas(findings.spilled()));
   if (findings.recalled > 0)
     text += fmt::format("checkpoint: {} decisions of an earlier run\n", with_commas(findings.recalled));
+  if (!findings.recalled_stages.empty())
+    text += fmt::format("stages of an earlier run: {}\n", fmt::join(findings.recalled_stages, ", "));
   if (findings.written) {
     text += fmt::format("written: {}", on_one_line(findings.written->string()));
     if (!report.complete) text += ", which is incomplete";
@@ -223,6 +235,7 @@ std::string table_of(const Findings& findings) {
       text += fmt::format("; {} is unchanged", on_one_line(findings.settings.output.string()));
     text += "\n";
   }
+  if (findings.ranks.size() > 1) text += ranks_text(findings.ranks);
   text += fmt::format("{:.1f} s, {:.1f} s of processor time, {} of memory at most", findings.seconds,
                       findings.processor_seconds, bytes_text(findings.peak_memory));
   return text;

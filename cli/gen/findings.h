@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,13 @@
 #include "generator/generate.h"
 
 namespace taso::cli {
+
+/// What one rank took.
+struct RankUse {
+  double processor_seconds = 0;
+  std::uint64_t peak_memory = 0;
+  std::uint64_t sent = 0;  ///< bytes
+};
 
 struct Findings {
   GenSettings settings;
@@ -31,6 +39,9 @@ struct Findings {
   std::string disagreement;  ///< of two provers, which is a bug
   double seconds = 0, processor_seconds = 0;
   std::uint64_t peak_memory = 0;
+  std::vector<RankUse> ranks;                ///< one, unless it ran on a cluster
+  std::map<std::string, double> phases;      ///< how long each took, in seconds
+  std::vector<std::string> recalled_stages;  ///< taken from an earlier run
 
   bool passed() const { return report.complete && disagreement.empty(); }
   /// The closing word.

@@ -51,6 +51,10 @@ std::string report_of(const Findings& findings) {
   const generator::GenerateReport& found = findings.report;
   Json families = Json::array();
   for (const generator::FamilyReport& family : found.families) families.push_back(json_of(family));
+  Json ranks = Json::array();
+  for (const RankUse& rank : findings.ranks)
+    ranks.push_back(
+        {{"processor_seconds", rank.processor_seconds}, {"peak_memory", rank.peak_memory}, {"sent", rank.sent}});
   const Json report = {
       {"schema_version", 1},
       {"program", {{"name", "taso-gen"}, {"version", program_version()}}},
@@ -97,6 +101,9 @@ std::string report_of(const Findings& findings) {
       {"unknown", json_of(found.unknown)},
       {"run",
        {{"jobs", findings.jobs},
+        {"ranks", ranks},
+        {"phases", findings.phases},
+        {"recalled_stages", findings.recalled_stages},
         {"time_limit", settings.proving.time_limit},
         {"spilled", findings.spilled()},
         {"recalled", findings.recalled},

@@ -236,6 +236,11 @@ std::filesystem::path part_of(const std::filesystem::path& complete) {
   return part += ".partial";
 }
 
+std::filesystem::path stages_of(const std::filesystem::path& checkpoint) {
+  std::filesystem::path folder = checkpoint;
+  return folder += ".stages";
+}
+
 std::optional<std::filesystem::path> stated_path(const GenSettings& settings) {
   if (!settings.selects) return std::nullopt;
   return settings.stated ? settings.stated : find_data_file("rules/networks.rules");
@@ -249,6 +254,7 @@ void check_places(const GenSettings& settings) {
   written.push_back({"the output", settings.output});
   written.push_back({"the output of an interrupted run", part_of(settings.output)});
   written.push_back({"the checkpoint", settings.checkpoint});
+  written.push_back({"the stages of the checkpoint", stages_of(settings.checkpoint)});
   if (settings.report) written.push_back({"the report", *settings.report});
   if (settings.rejected) {
     written.push_back({"the file of rejected candidates", *settings.rejected});

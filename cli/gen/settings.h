@@ -50,6 +50,9 @@ GenCommand parse_gen_command(int argc, const char* const* argv);
 /// Where an interrupted run writes its results if there is a file that may be complete.
 std::filesystem::path part_of(const std::filesystem::path& complete);
 
+/// The folder of the stages that belong to a checkpoint.
+std::filesystem::path stages_of(const std::filesystem::path& checkpoint);
+
 /// The rules written by hand that results must not repeat: the named file, or the shipped one, if there is one.
 std::optional<std::filesystem::path> stated_path(const GenSettings& settings);
 

@@ -1,7 +1,9 @@
 #include "cli/verify/verify_rules.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,8 +16,10 @@
 #include "cli/files/rule_input.h"
 #include "cli/files/rule_set.h"
 #include "cli/verify/proof_cache.h"
+#include "cli/verify/result_bytes.h"
 #include "cli/verify/results.h"
 #include "cli/verify/second_prover.h"
+#include "ops/cluster/bytes.h"
 #include "ops/core/error.h"
 #include "ops/support/atomic_file.h"
 #include "ops/support/data_files.h"
@@ -294,10 +298,51 @@ bool are_shipped(const VerifySettings& settings, const std::string& hash) {
   }
 }
 
+/// Everything that a verdict depends on, for ranks to compare.
+std::string context_of(const VerifySettings& settings, const VerifyResults& results) {
+  std::string text = fmt::format("{} {} {} {} {}", verifier::verifier_revision, verifier::z3_version(),
+                                 results.properties_hash, settings.proving.effort, results.second_prover);
+  for (const std::string& hash : results.hashes) text += " " + hash;
+  return rules::hash_of_text(text);
+}
+
+/// Decides the rules of this rank, in order, up to a disagreement of provers.
+void decide_share(const Communicator& ranks, unsigned jobs, std::size_t rules, const std::stop_token& stop,
+                  const std::function<bool(std::size_t, const std::stop_token&)>& decide) {
+  const std::size_t size = ranks.size(), rank = ranks.rank();
+  const std::size_t share = rules / size + (rank < rules % size ? 1 : 0);
+  parallel_until(jobs, static_cast<std::int64_t>(share), stop, [&](std::int64_t i, const std::stop_token& end) {
+    return decide(static_cast<std::size_t>(i) * size + rank, end);
+  });
+}
+
+/// Gives every rank the results of all.
+void gather_results(Communicator& ranks, VerifyResults& results) {
+  if (ranks.size() == 1) return;
+  std::string message;
+  put(message, static_cast<std::uint8_t>(results.interrupted));
+  for (std::size_t i = ranks.rank(); i < results.results.size(); i += ranks.size())
+    put_text(message, bytes_of(results.results[i], results.rules[i].rule));
+  const std::vector<std::string> messages = ranks.gather(std::move(message));
+  for (std::size_t from = 0; from < messages.size(); ++from) {
+    ByteReader reader(messages[from]);
+    if (reader.get<std::uint8_t>() != 0) results.interrupted = true;
+    for (std::size_t i = from; i < results.results.size(); i += messages.size())
+      results.results[i] = result_from(reader.get_text());
+  }
+}
+
+/// Nothing counts after a disagreement.
+void drop_after_disagreement(std::vector<RuleResult>& results) {
+  const auto first = std::find_if(results.begin(), results.end(),
+                                  [](const RuleResult& result) { return !result.disagreement().empty(); });
+  if (first != results.end()) std::fill(first + 1, results.end(), RuleResult());
+}
+
 }  // namespace
 
-ExitCode verify_rules(const VerifySettings& settings, Console& console) {
-  check_writable(settings);
+ExitCode verify_rules(const VerifySettings& settings, Console& console, Communicator& ranks) {
+  if (ranks.is_first()) check_writable(settings);
   const auto start = Clock::now();
   std::vector<rules::Rule> properties;
   VerifyResults results = read_everything(settings, properties);
@@ -306,9 +351,9 @@ ExitCode verify_rules(const VerifySettings& settings, Console& console) {
   console.say(Level::detail, fmt::format("{} rules in {} files, {} properties in {}", results.rules.size(),
                                          results.files.size(), results.properties, results.properties_name));
   Verifier verifier(settings, properties, results, console);
+  check_agreement(ranks, context_of(settings, results));
   Progress progress(console, results);
   std::stop_source end;
-  std::size_t counted = 0;
   const auto decide = [&](std::size_t index, const std::stop_token& stop) {
     progress.begin(index);
     const bool agree = verifier.decide(index, stop);
@@ -316,18 +361,19 @@ ExitCode verify_rules(const VerifySettings& settings, Console& console) {
     return agree;
   };
   run_watched(
-      end,
-      [&] { counted = parallel_until(thread_count(settings.jobs), results.rules.size(), end.get_token(), decide); },
+      end, [&] { decide_share(ranks, thread_count(settings.jobs), results.rules.size(), end.get_token(), decide); },
       [&] {
         progress.show();
         if (interrupted()) end.request_stop();
       });
-  for (std::size_t i = counted; i < results.results.size(); ++i) results.results[i] = {};
-  results.interrupted = interrupted() && results.count(Outcome::undecided) > 0;
+  results.interrupted = interrupted();
+  gather_results(ranks, results);
+  drop_after_disagreement(results.results);
+  results.interrupted = results.interrupted && results.count(Outcome::undecided) > 0;
   results.seconds = seconds_since(start);
   console.draw({});
   verifier.save_cache(console);
-  conclude(settings, results, console);
+  if (ranks.is_first()) conclude(settings, results, console);
   return ending_of(results);
 }
 

@@ -1,12 +1,17 @@
 #include "generator/enumeration/enumerate.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
+#include "generator/enumeration/level.h"
+#include "generator/enumeration/outbox.h"
 #include "generator/enumeration/records.h"
 #include "ops/core/error.h"
 #include "ops/support/threads.h"
@@ -17,7 +22,8 @@ namespace {
 /// From this level on, terms that differ only by the names of inputs are enumerated once. Nothing is built on the last
 /// level, and terms built on the level before it can be renamed afterwards.
 constexpr std::size_t first_level_of_one_naming = 5;
-constexpr std::uint64_t named_otherwise = std::uint64_t{1} << 63;  // above the 61 bits of a key
+/// Of each thread, between exchanges: about ten megabytes of results.
+constexpr std::size_t tasks_per_round = 16;
 
 template <class T, std::size_t most>
 bool share(const SmallVector<T, most>& a, const SmallVector<T, most>& b) {
@@ -43,7 +49,6 @@ struct Batch {
   std::array<std::vector<Record>, Records::parts> records;
   std::vector<Found> known;
   std::uint64_t evaluations = 0;
-  double graphs = 0;
   std::vector<Field> cells;
   std::unordered_map<std::uint64_t, const std::vector<Use>*> uses;
 };
@@ -59,19 +64,22 @@ struct Group {
 class Enumerator {
  public:
   Enumerator(const Family& family, const EnumerateOptions& options)
-      : family_(family), options_(options), world_(family, false, options.seed, options.contents), programs_(world_) {}
+      : family_(family),
+        options_(options),
+        ranks_(options.ranks ? *options.ranks : alone_),
+        world_(family, false, options.seed, options.contents),
+        programs_(world_) {}
 
   Enumeration run() {
+    for (const std::string& jobs : ranks_.gather(std::to_string(options_.jobs)))
+      most_jobs_ = std::max<std::size_t>(most_jobs_, std::stoul(jobs));
     add_inputs();
-    for (level_ = 1; level_ <= options_.max_operators && !is_over(); ++level_) {
-      Records records(memory_left());
-      std::vector<Found> known;
-      collect(records, known);
-      note_memory(records.bytes() + known.size() * sizeof(Found));
-      settle(records, std::move(known));
+    for (level_ = 1; level_ <= options_.max_operators && result_.complete; ++level_) {
+      const std::optional<Level> level = next_level();
+      if (level) add(*level);
+      result_.complete = !any(ranks_, !level || is_over());
       if (options_.watch) options_.watch(level_, result_.values);
     }
-    result_.complete = !is_over();
     for (std::size_t i = 0; i < programs_.layouts(); ++i)
       values().layouts.push_back(programs_.layout(static_cast<LayoutId>(i)));
     drop_renamed();
@@ -79,6 +87,7 @@ class Enumerator {
   }
 
  private:
+  /// On this rank: others may not know yet.
   bool is_over() const { return options_.stop.stop_requested(); }
   bool is_last() const { return level_ == options_.max_operators; }
   bool has_one_naming() const { return level_ >= first_level_of_one_naming; }
@@ -133,29 +142,40 @@ class Enumerator {
     for (const ValueId id : members) by_layout[values()[id].layout].push_back(id);
     std::vector<Group> groups;
     for (auto& [layout, ids] : by_layout) groups.push_back({layout, std::move(ids)});
+    // The ids of layouts depend on what was compiled first, but all ranks must agree on the order of tasks.
+    std::sort(groups.begin(), groups.end(),
+              [](const Group& a, const Group& b) { return a.members.front() < b.members.front(); });
     groups_.push_back(std::move(groups));
     by_size_.push_back(members);
   }
 
   // --- Pairing operands ---
 
-  void collect(Records& records, std::vector<Found>& known) {
+  void collect(Records& records, Share& share) {
     std::vector<Task> tasks;
     add_simple_tasks(tasks);
     add_tasks_of_strangers(tasks);
     add_tasks_of_three(tasks);
     index_nodes();
     add_tasks_of_relatives(tasks);
-    std::mutex mutex;
-    parallel_for(options_.jobs, tasks.size(), options_.stop, [&](std::size_t i) {
-      Batch batch;
-      tasks[i](batch);
-      records.add(batch.records);
-      const std::lock_guard lock(mutex);
-      known.insert(known.end(), batch.known.begin(), batch.known.end());
-      result_.evaluations += batch.evaluations;
-    });
-    result_.spilled += records.spilled();
+    // Between rounds, the ranks exchange results.
+    const std::size_t ranks = ranks_.size(), round = ranks == 1 ? tasks.size() : tasks_per_round * most_jobs_ * ranks;
+    for (std::size_t begin = 0; begin < tasks.size(); begin += round) {
+      Outbox outbox(ranks_);
+      std::mutex mutex;
+      const std::size_t mine = begin + ranks_.rank(), end = std::min(begin + round, tasks.size());
+      parallel_for(options_.jobs, mine < end ? (end - mine + ranks - 1) / ranks : 0, options_.stop, [&](std::size_t i) {
+        Batch batch;
+        tasks[mine + i * ranks](batch);
+        outbox.take_from(batch.records);
+        records.add(batch.records);
+        const std::lock_guard lock(mutex);
+        share.known.insert(share.known.end(), batch.known.begin(), batch.known.end());
+        share.evaluations += batch.evaluations;
+      });
+      outbox.deliver(records);
+    }
+    share.spilled = records.spilled();
   }
 
   /// Adds one task f(begin, end) for each piece of a range.
@@ -357,12 +377,6 @@ class Enumerator {
 
   // --- Finding new values ---
 
-  /// Forms that compute the same value. The first represents the class.
-  struct Class {
-    Fingerprint key;
-    std::vector<Form> forms;
-  };
-
   /// The representative has its inputs named in order, if any form does. Among these, part of a split is preferred,
   /// because the other part comes for free. The choice does not depend on the names.
   std::vector<Class> classes_of(std::vector<Record> records, std::uint64_t& count) const {
@@ -387,8 +401,11 @@ class Enumerator {
         order.emplace_back(records[i].key.low & named_otherwise, !is_split(records[i].form),
                            end - begin == 1 ? 0 : table.shape_of(records[i].form), records[i].form);
       std::sort(order.begin(), order.end());
-      Class one{key, {}};
-      for (const auto& [otherwise, alone, shape, form] : order) one.forms.push_back(form);
+      Class one{key, 0, {}};
+      for (const auto& [otherwise, alone, shape, form] : order) {
+        one.forms.push_back(form);
+        one.graphs += graphs_of(form);
+      }
       classes.push_back(std::move(one));
     }
     return classes;
@@ -402,7 +419,27 @@ class Enumerator {
     return graphs;
   }
 
-  void settle(Records& records, std::vector<Found> found) {
+  /// The level as an earlier run kept it, or found now. Nothing if any rank was asked to stop.
+  std::optional<Level> next_level() {
+    const std::string stage = level_stage(level_);
+    if (const auto kept = options_.stages.load(ranks_, stage)) return level_from(*kept);
+    std::optional<Level> found = find_level();
+    if (found.has_value() && options_.stages.is_worth(found->evaluations))
+      options_.stages.save(stage, bytes_of(*found));
+    return found;
+  }
+
+  std::optional<Level> find_level() {
+    Records records(memory_left());
+    Share mine;
+    collect(records, mine);
+    note_memory(records.bytes() + mine.known.size() * sizeof(Found));
+    settle(records, mine);
+    return level_of(shares_of_all(std::move(mine)));
+  }
+
+  /// Sorts the records of this rank into classes.
+  void settle(Records& records, Share& share) {
     std::array<std::vector<Class>, Records::parts> by_part;
     std::array<std::uint64_t, Records::parts> counts{};
     std::array<double, Records::parts> graphs{};
@@ -411,46 +448,86 @@ class Enumerator {
       for (const Record& record : taken) graphs[part] += graphs_of(record.form);
       by_part[part] = classes_of(std::move(taken), counts[part]);
     });
-    if (is_over()) return;
-    std::vector<Class> classes;
+    share.complete = !is_over();
     for (std::size_t part = 0; part < Records::parts; ++part) {
-      std::move(by_part[part].begin(), by_part[part].end(), std::back_inserter(classes));
+      std::move(by_part[part].begin(), by_part[part].end(), std::back_inserter(share.classes));
       by_part[part] = {};
-      result_.values += counts[part];
-      result_.graphs += graphs[part];
+      share.values += counts[part];
+      share.graphs += graphs[part];
     }
-    std::sort(found.begin(), found.end());
-    for (const Found& one : found) result_.graphs += graphs_of(one.form);
+    for (const Found& one : share.known) share.graphs += graphs_of(one.form);
+  }
+
+  std::vector<Share> shares_of_all(Share mine) {
+    std::vector<Share> shares;
+    if (ranks_.size() == 1) {
+      shares.push_back(std::move(mine));
+      return shares;
+    }
+    std::string message = bytes_of(mine);
+    mine = {};
+    for (std::string& one : ranks_.gather(std::move(message))) {
+      shares.push_back(share_from(one));
+      one = {};
+    }
+    return shares;
+  }
+
+  std::optional<Level> level_of(std::vector<Share> shares) {
+    Level level;
+    std::vector<Class> classes;
+    for (Share& share : shares) {
+      if (!share.complete) return std::nullopt;
+      std::move(share.classes.begin(), share.classes.end(), std::back_inserter(classes));
+      level.found.insert(level.found.end(), share.known.begin(), share.known.end());
+      level.values += share.values;
+      level.evaluations += share.evaluations;
+      level.spilled += share.spilled;
+      level.graphs += share.graphs;
+      share = {};
+    }
     // The results of one application are adjacent.
     std::sort(classes.begin(), classes.end(), [](const Class& a, const Class& b) {
       const Form &x = a.forms[0], &y = b.forms[0];
       return std::tie(x.schema, x.count, x.operands, x.output) < std::tie(y.schema, y.count, y.operands, y.output);
     });
-    add_values(classes, found);
-    note_memory(found.capacity() * sizeof(Found));
-    std::sort(found.begin(), found.end());
-    add_found(found);
+    auto id = static_cast<ValueId>(values().size());
+    for (const Class& one : classes) {
+      level.fresh.push_back({one.key, one.forms[0], one.graphs});
+      for (std::size_t i = 1; i < one.forms.size(); ++i) level.found.push_back({id, Found::none, one.forms[i]});
+      ++id;
+    }
+    note_memory(level.found.capacity() * sizeof(Found) + level.fresh.capacity() * sizeof(Fresh));
+    std::sort(level.found.begin(), level.found.end());
+    return level;
   }
 
-  void add_values(const std::vector<Class>& classes, std::vector<Found>& found) {
+  void add(const Level& level) {
+    result_.values += level.values;
+    result_.evaluations += level.evaluations;
+    result_.spilled += level.spilled;
+    result_.graphs += level.graphs;
+    add_values(level.fresh);
+    add_found(level.found);
+  }
+
+  void add_values(const std::vector<Fresh>& fresh) {
     const auto first = static_cast<ValueId>(values().size());
     std::size_t contents = values().contents.size();
-    values().all.reserve(values().size() + classes.size());
-    if (!is_last()) known_.reserve(known_.size() + classes.size());
+    values().all.reserve(values().size() + fresh.size());
+    if (!is_last()) known_.reserve(known_.size() + fresh.size());
     const Form* before = nullptr;
     std::vector<ValueId> members;
-    for (const Class& one : classes) {
-      const Form& form = one.forms[0];
+    for (const Fresh& one : fresh) {
+      const Form& form = one.form;
       const auto id = static_cast<ValueId>(values().size());
       const bool is_same_application = before && before->schema == form.schema && before->operands == form.operands;
       if (!is_same_application) values_of_node_.push_back({Found::none, Found::none});
       values_of_node_.back()[is_same_application ? 1 : 0] = id;
       Value value = value_of(form);
       value.contents = contents;
-      value.graphs = 0;
-      for (const Form& each : one.forms) value.graphs += graphs_of(each);
+      value.graphs = one.graphs;
       values().all.push_back(value);
-      for (std::size_t i = 1; i < one.forms.size(); ++i) found.push_back({id, Found::none, one.forms[i]});
       if (!is_last()) {
         contents += programs_.layout(value.layout).size();
         known_.insert(one.key, id);
@@ -553,6 +630,8 @@ class Enumerator {
 
   const Family& family_;
   const EnumerateOptions& options_;
+  OneRank alone_;
+  Communicator& ranks_;
   SampleInputs world_;
   Programs programs_;
   Enumeration result_;
@@ -564,9 +643,12 @@ class Enumerator {
   std::unordered_map<std::uint64_t, std::vector<Use>> uses_;  // by both layouts
   std::mutex uses_mutex_;
   std::size_t level_ = 0;
+  std::size_t most_jobs_ = 1;  // of any rank
 };
 
 }  // namespace
+
+std::string level_stage(std::size_t level) { return "level " + std::to_string(level); }
 
 Enumeration enumerate(const Family& family, const EnumerateOptions& options) {
   return Enumerator(family, options).run();

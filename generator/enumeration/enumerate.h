@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "generator/enumeration/sample_inputs.h"
 #include "generator/enumeration/values.h"
 #include "generator/selection/small_term.h"
+#include "generator/stages.h"
+#include "ops/cluster/communicator.h"
 
 namespace taso::generator {
 
@@ -19,6 +22,8 @@ struct EnumerateOptions {
   Contents contents = Contents::field;
   std::size_t memory_limit = std::size_t{4} << 30;  ///< above it, data goes to temporary files where possible
   unsigned jobs = 1;
+  Communicator* ranks = nullptr;  ///< null: one. Each holds all values, and its share of the results of a level
+  StageStore stages;              ///< keeps levels that took many evaluations
   std::stop_token stop;
   std::function<void(std::size_t level, std::size_t values)> watch;
 };
@@ -52,8 +57,11 @@ struct Enumeration {
   bool complete = true;
 };
 
-/// The result is the same at any number of jobs.
+/// The result is the same at any number of jobs and ranks, on every rank.
 Enumeration enumerate(const Family& family, const EnumerateOptions& options);
+
+/// The stage under which a level is kept.
+std::string level_stage(std::size_t level);
 
 /// The equality as standalone terms, with inputs renamed in the order of first use.
 Equality equality_of(const Found& found, const Values& values);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,9 @@
 #include "generator/enumeration/values.h"
 
 namespace taso::generator {
+
+/// In a record's key, above its 61 bits: the inputs of the form are not named in order.
+constexpr std::uint64_t named_otherwise = std::uint64_t{1} << 63;
 
 struct Record {
   Fingerprint key;

@@ -139,55 +139,107 @@ std::vector<Closure::Ranked> in_order(const std::vector<Found>& found, const Val
   return result;
 }
 
+/// What was decided about an equality.
+enum class State : char { unconfirmed = 'u', follows = 'f', open = 'o' };
+
+class Selector {
+ public:
+  Selector(const Family& family, Enumeration enumeration, const SelectOptions& options)
+      : options_(options),
+        ranks_(options.ranks ? *options.ranks : alone_),
+        order_(in_order(std::exchange(enumeration.found, {}), enumeration.table)),
+        enumeration_(std::move(enumeration)),
+        closure_(family, enumeration_, order_),
+        // Where signs matter, one set of contents may agree by chance.
+        trials_{Trial(family, true, options.seed + 1, options.contents),
+                Trial(family, true, options.seed + 2, options.contents),
+                Trial(family, false, options.seed + 3, options.contents)},
+        in_floats_(family, options.seed + 4) {
+    enumeration_.forms = {};
+  }
+
+  Selection run() {
+    const std::string stage = "selection";
+    std::string states = options_.stages.load(ranks_, stage).value_or("");
+    const std::size_t kept = states.size();
+    for (std::size_t begin = 0; begin < order_.size(); begin += batch) {
+      const std::size_t end = std::min(begin + batch, order_.size());
+      if (begin == states.size()) {
+        const std::string more = states_of(begin, end);
+        result_.complete = !more.empty();
+        if (!result_.complete) break;
+        states += more;
+      }
+      for (std::size_t i = begin; i < end; ++i) {
+        const auto rank = static_cast<std::uint32_t>(i);
+        // The batch may have shown it since.
+        if (begin >= kept && State{states[i]} == State::open && closure_.follows(rank, rank))
+          states[i] = static_cast<char>(State::follows);
+        take(rank, State{states[i]});
+      }
+      if (begin >= kept && end % (batches_kept * batch) == 0 && options_.stages.is_kept())
+        options_.stages.save(stage, states);
+      if (options_.watch) options_.watch(end, order_.size());
+    }
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr std::size_t batch = 4096, piece = 32;
+  static constexpr std::size_t batches_kept = 16;  // before they are saved
+
+  /// What this batch decides alone: it uses what was decided before. Nothing if any rank was asked to stop.
+  std::string states_of(std::size_t begin, std::size_t end) {
+    const Dealt dealt =
+        deal(ranks_, options_.jobs, (end - begin + piece - 1) / piece, options_.stop, [&](std::size_t at) {
+          std::string states;
+          for (std::size_t i = begin + at * piece; i < std::min(begin + (at + 1) * piece, end); ++i)
+            states += static_cast<char>(state_of(i, begin));
+          return states;
+        });
+    std::string states;
+    if (dealt.complete)
+      for (const std::string& some : dealt.results) states += some;
+    return states;
+  }
+
+  State state_of(std::size_t i, std::size_t limit) {
+    if (closure_.follows(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(limit))) return State::follows;
+    const Equality equality = equality_of(order_[i].found, enumeration_.table);
+    const bool holds = std::all_of(trials_.begin(), trials_.end(), [&](Trial& trial) { return trial.holds(equality); });
+    return holds && in_floats_.holds(equality) ? State::open : State::unconfirmed;
+  }
+
+  void take(std::uint32_t rank, State state) {
+    switch (state) {
+      case State::unconfirmed: ++result_.unconfirmed; break;
+      case State::follows:
+        ++result_.following;
+        closure_.accept(rank);
+        break;
+      case State::open:
+        closure_.add(rank);
+        result_.equalities.push_back(equality_of(order_[rank].found, enumeration_.table));
+        break;
+    }
+  }
+
+  const SelectOptions& options_;
+  OneRank alone_;
+  Communicator& ranks_;
+  const std::vector<Closure::Ranked> order_;
+  Enumeration enumeration_;
+  Closure closure_;
+  std::array<Trial, 3> trials_;
+  FloatTrial in_floats_;
+  Selection result_;
+};
+
 }  // namespace
 
 Selection select(const Family& family, Enumeration enumeration, const SelectOptions& options) {
-  const auto order = in_order(std::exchange(enumeration.found, {}), enumeration.table);
   enumeration.table.contents = {};
-  Closure closure(family, enumeration, order);
-  enumeration.forms = {};
-  // Where signs matter, one set of contents may agree by chance.
-  std::array<Trial, 3> trials{Trial(family, true, options.seed + 1, options.contents),
-                              Trial(family, true, options.seed + 2, options.contents),
-                              Trial(family, false, options.seed + 3, options.contents)};
-  const FloatTrial in_floats(family, options.seed + 4);
-  Selection result;
-  enum class State : std::uint8_t { unconfirmed, follows, open };
-  constexpr std::size_t batch = 4096, piece = 32;
-  for (std::size_t begin = 0; begin < order.size() && !options.stop.stop_requested(); begin += batch) {
-    const std::size_t end = std::min(begin + batch, order.size());
-    std::vector<State> states(end - begin, State::unconfirmed);
-    parallel_for(options.jobs, (end - begin + piece - 1) / piece, options.stop, [&](std::size_t at) {
-      for (std::size_t i = begin + at * piece; i < std::min(begin + (at + 1) * piece, end); ++i) {
-        if (closure.follows(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(begin))) {
-          states[i - begin] = State::follows;
-        } else {
-          const Equality equality = equality_of(order[i].found, enumeration.table);
-          if (std::all_of(trials.begin(), trials.end(), [&](Trial& trial) { return trial.holds(equality); }) &&
-              in_floats.holds(equality))
-            states[i - begin] = State::open;
-        }
-      }
-    });
-    for (std::size_t i = begin; i < end; ++i) {
-      const auto rank = static_cast<std::uint32_t>(i);
-      State& state = states[i - begin];
-      if (state == State::open && closure.follows(rank, rank)) state = State::follows;
-      switch (state) {
-        case State::unconfirmed: ++result.unconfirmed; break;
-        case State::follows:
-          ++result.following;
-          closure.accept(rank);
-          break;
-        case State::open:
-          closure.add(rank);
-          result.equalities.push_back(equality_of(order[i].found, enumeration.table));
-          break;
-      }
-    }
-    if (options.watch) options.watch(end, order.size());
-  }
-  return result;
+  return Selector(family, std::move(enumeration), options).run();
 }
 
 }  // namespace taso::generator

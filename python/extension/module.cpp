@@ -54,10 +54,12 @@ class WithGil {
   PyGILState_STATE state_;
 };
 
+/// Does nothing while the interpreter ends: its last thread destroys what is left, and would not get the GIL back.
 class WithoutGil {
  public:
-  WithoutGil() : thread_(PyEval_SaveThread()) {}
+  WithoutGil() : thread_(Py_IsInitialized() != 0 ? PyEval_SaveThread() : nullptr) {}
   ~WithoutGil() {
+    if (thread_ == nullptr) return;
     ask_for_gil([&] {
       PyEval_RestoreThread(thread_);
       return 0;

@@ -26,17 +26,25 @@ constexpr std::size_t most_numbers = 8;
 /// Parses one item. Remembers where its parts are in the text until it has been checked.
 class ItemParser {
  public:
-  explicit ItemParser(RuleWords& words)
-      : words_(words), terms_(words, [this](const Token& word) { return checked_name(word, "a variable"); }) {}
+  ItemParser(RuleWords& words, const Definitions& definitions)
+      : words_(words),
+        definitions_(definitions),
+        terms_(words, [this](const Token& word) { return checked_name(word, "a variable"); }) {}
 
-  Rule parse() {
+  std::variant<Rule, Definition> parse() {
+    if (words_.accept_word("definition")) return definition();
+    return rule();
+  }
+
+ private:
+  Rule rule() {
     Rule rule;
     if (words_.accept_word("axiom"))
       rule.kind = Rule::Kind::axiom;
     else if (words_.accept_word("rule"))
       rule.kind = Rule::Kind::rule;
     else if (!words_.accept_word("candidate"))
-      words_.fail_expected("'axiom', 'rule' or 'candidate'");
+      words_.fail_expected("'axiom', 'rule', 'candidate' or 'definition'");
     rule.name = rule_name("a name", &rule.place);
     if (words_.accept_word("for")) do
         rule.functions.push_back(function_variable(rule));
@@ -71,7 +79,107 @@ class ItemParser {
     return rule;
   }
 
- private:
+  // "expand[shape=u](x) = mul(x, ones[shape=u])"
+  Definition definition() {
+    Definition result;
+    const Token word = words_.peek();
+    result.name = own_name("the name of a definition");
+    result.place = word.range();
+    std::set<std::string> names;
+    const auto declared = [&](std::string name, const Token& at) {
+      if (!names.insert(name).second) fail(at.range(), fmt::format("there is another '{}' here", excerpt(name)));
+      return name;
+    };
+    if (words_.accept("[")) {
+      do {
+        const Token field = words_.peek();
+        if (field.kind != Token::Kind::name) words_.fail_expected("the name of a field");
+        words_.next();
+        for (const Definition::Field& other : result.fields)
+          if (other.name == field.text) fail(field.range(), fmt::format("field '{}' is given twice", field.text));
+        words_.expect("=", "after the name of a field");
+        const Token variable = words_.peek();
+        result.fields.push_back({std::string(field.text), declared(own_name("a variable"), variable), false});
+      } while (words_.accept(","));
+      words_.expect("]", "after the fields");
+    }
+    if (words_.accept("(")) {
+      do {
+        const Token input = words_.peek();
+        result.inputs.push_back(declared(own_name("an input"), input));
+      } while (words_.accept(","));
+      words_.expect(")", "after the inputs");
+    }
+    words_.expect("=", "before what the definition stands for");
+    result.body = pattern(0, false);
+    if (!words_.at_end()) words_.fail_expected("the end of the definition");
+    check_names(*result.body, names);
+    for (Definition::Field& field : result.fields) field.is_real = is_real(*result.body, field.variable);
+    return result;
+  }
+
+  std::string own_name(std::string_view what) {
+    const Token word = words_.peek();
+    if (word.kind != Token::Kind::name) words_.fail_expected(what);
+    words_.next();
+    return checked_name(word, what);
+  }
+
+  // A definition has no names but its own.
+  void check_names(const Pattern& pattern, const std::set<std::string>& names) const {
+    if (pattern.is_input() && !names.contains(pattern.input))
+      fail(pattern_places_.at(&pattern), fmt::format("the definition does not say what '{}' is", pattern.input));
+    for (const auto& [field, term] : pattern.attributes) check_names(*term, names);
+    for (const PatternPtr& operand : pattern.operands) check_names(*operand, names);
+  }
+  void check_names(const Term& term, const std::set<std::string>& names) const {
+    if (term.kind == Term::Kind::variable && !names.contains(term.name))
+      fail(terms_.place_of(&term), fmt::format("the definition does not say what '{}' is", term.name));
+    for (const TermPtr& operand : term.operands) check_names(*operand, names);
+  }
+
+  // Whether the variable is a number, as an operand or where an operator takes one.
+  bool is_real(const Pattern& pattern, const std::string& variable) const {
+    if (pattern.is_input()) return pattern.input == variable;
+    for (const auto& [name, term] : pattern.attributes)
+      if (term->kind == Term::Kind::variable && term->name == variable &&
+          known_signature(pattern.op)->field(name)->kind == ValueKind::real)
+        return true;
+    return std::any_of(pattern.operands.begin(), pattern.operands.end(),
+                       [&](const PatternPtr& operand) { return is_real(*operand, variable); });
+  }
+
+  // A use of a definition: what it stands for, in its place.
+  PatternPtr use(const Definition& definition, const Token& word, std::size_t depth) {
+    Signature signature{definition.name, definition.inputs.size(), definition.inputs.size(), 1, {}, {}};
+    for (const Definition::Field& field : definition.fields)
+      signature.fields.push_back({field.name, field.is_real ? ValueKind::real : ValueKind::integer, {}});
+    Pattern call;
+    attributes(call, signature);
+    operands(call, signature, word, depth);
+    kept_.insert(kept_.end(), call.operands.begin(), call.operands.end());
+    const SourceRange range{word.offset, words_.last_end()};
+    if (call.attributes.size() < definition.fields.size())
+      fail(range, fmt::format("{} needs all its fields", definition.name));
+    DefinitionArguments arguments;
+    for (std::size_t i = 0; i < definition.fields.size(); ++i)
+      arguments.terms[definition.fields[i].variable] = call.attributes[i].second;
+    for (std::size_t i = 0; i < definition.inputs.size(); ++i)
+      arguments.patterns[definition.inputs[i]] = call.operands[i];
+    arguments.note_term = [&](const TermPtr& term) { terms_.note(term, range); };
+    arguments.note_pattern = [&](const PatternPtr& pattern) { pattern_places_[pattern.get()] = range; };
+    try {
+      PatternPtr result = expanded(definition, arguments);
+      if (count_operators(*result, most_operators_of_a_use) > most_operators_of_a_use)
+        fail(range, fmt::format("this stands for more than {} operators", most_operators_of_a_use));
+      if (!result->is_input() && known_signature(result->op)->results > 1) picked_.insert(result.get());
+      return result;
+    } catch (const TermOfPattern& term) {
+      fail(range, fmt::format("the definition of {} uses the shape of '{}', which must be an input here",
+                              definition.name, term.input));
+    }
+  }
+
   [[noreturn]] void fail(SourceRange range, std::string_view message) const { words_.fail(range, message); }
 
   [[noreturn]] void report(const Flaw& flaw, const Rule& rule) const {
@@ -156,6 +264,8 @@ class ItemParser {
     if (word.kind == Token::Kind::integer || word.kind == Token::Kind::decimal || word.is("-")) return number();
     if (word.kind != Token::Kind::name || is_keyword(word.text)) words_.fail_expected("a pattern");
     words_.next();
+    if (const auto known = definitions_.find(word.text); known != definitions_.end())
+      return use(known->second, word, depth);
     auto result = std::make_shared<Pattern>();
     if (const Signature* signature = known_signature(word.text)) {
       result->op = word.text;
@@ -175,15 +285,8 @@ class ItemParser {
   // A number as an operand. Its shape follows from the other operand, see with_constants.
   PatternPtr number() {
     const std::size_t begin = words_.peek().offset;
-    auto result = std::make_shared<Pattern>(constant(terms_.real()));
+    auto result = std::make_shared<Pattern>(number_pattern(terms_.real()));
     pattern_places_[result.get()] = {begin, words_.last_end()};
-    return result;
-  }
-
-  static Pattern constant(const TermPtr& value) {
-    Pattern result;
-    result.op = "clip";
-    result.attributes = {{"low", value}, {"high", value}};
     return result;
   }
 
@@ -199,7 +302,7 @@ class ItemParser {
   }
 
   bool is_constant(const Pattern& pattern) const {
-    return pattern.is_input() ? numbers_.contains(pattern.input) : pattern.op == "clip" && pattern.operands.empty();
+    return pattern.is_input() ? numbers_.contains(pattern.input) : is_number(pattern);
   }
 
   // A number beside a tensor is a tensor of that shape: the tensor, clipped to the number from both sides. `alone`:
@@ -225,7 +328,7 @@ class ItemParser {
         filled->input.clear();
         const TermPtr value = variable_term(operand->input);
         terms_.note(value, pattern_places_.at(operand.get()));
-        *filled = constant(value);
+        *filled = number_pattern(value);
       }
       filled->operands = {result->operands[1 - i]};
       pattern_places_[filled.get()] = pattern_places_.at(operand.get());
@@ -261,6 +364,7 @@ class ItemParser {
   [[noreturn]] void unknown_operator(const Token& word) const {
     std::vector<std::string> names{"first", "second"};
     for (const Signature& signature : signatures()) names.emplace_back(signature.name);
+    for (const auto& [name, definition] : definitions_) names.push_back(name);
     fail(word.range(), fmt::format("unknown operator '{}'{}", excerpt(word.text), did_you_mean(word.text, names)));
   }
 
@@ -270,6 +374,8 @@ class ItemParser {
       fail(word.range(), fmt::format("the name of {} has no '.'", what));
     if (is_keyword(word.text)) fail(word.range(), fmt::format("'{}' is a keyword, not {}", word.text, what));
     if (signature_of(word.text)) fail(word.range(), fmt::format("'{}' is an operator, not {}", word.text, what));
+    if (definitions_.contains(word.text))
+      fail(word.range(), fmt::format("'{}' is defined above, it is not {}", word.text, what));
     if (known_signature(word.text))
       fail(word.range(), fmt::format("'{}' is a function of this law, not {}", word.text, what));
     if (is_term_function(word.text)) fail(word.range(), fmt::format("'{}' is a function, not {}", word.text, what));
@@ -299,10 +405,15 @@ class ItemParser {
     if (name.text == "type") fail(name.range(), "'type' is never given: constants have the rule's element type");
     std::vector<std::string> names;
     for (const FieldSignature& field : signature.fields) names.emplace_back(field.name);
-    const std::string who = signature_of(signature.name) ? std::string(signature.name)
-                                                         : fmt::format("not every operator of '{}'", signature.name);
-    fail(name.range(), fmt::format("{} has {}field '{}'{}", who, signature_of(signature.name) ? "no " : "a ",
+    const std::string who =
+        is_single(signature) ? std::string(signature.name) : fmt::format("not every operator of '{}'", signature.name);
+    fail(name.range(), fmt::format("{} has {}field '{}'{}", who, is_single(signature) ? "no " : "a ",
                                    excerpt(name.text), did_you_mean(name.text, names)));
+  }
+
+  // Whether the signature is of one operator or definition, not of a class.
+  bool is_single(const Signature& signature) const {
+    return signature_of(signature.name) || definitions_.contains(signature.name);
   }
 
   void operands(Pattern& pattern, const Signature& signature, const Token& word, std::size_t depth) {
@@ -320,7 +431,7 @@ class ItemParser {
                                   ? count_of(signature.max_operands, "operand")
                                   : fmt::format("{} or {} operands", signature.min_operands, signature.max_operands);
     const std::string who =
-        signature_of(signature.name) ? std::string(signature.name) : fmt::format("an operator of '{}'", signature.name);
+        is_single(signature) ? std::string(signature.name) : fmt::format("an operator of '{}'", signature.name);
     fail({word.offset, words_.last_end()}, fmt::format("{} takes {}, not {}", who, takes, number));
   }
 
@@ -379,6 +490,7 @@ class ItemParser {
   }
 
   RuleWords& words_;
+  const Definitions& definitions_;
   TermParser terms_;
   std::unordered_map<const Pattern*, SourceRange> pattern_places_;
   std::vector<SourceRange> condition_places_;
@@ -392,6 +504,8 @@ class ItemParser {
 
 }  // namespace
 
-Rule parse_item(RuleWords& words) { return ItemParser(words).parse(); }
+std::variant<Rule, Definition> parse_item(RuleWords& words, const Definitions& definitions) {
+  return ItemParser(words, definitions).parse();
+}
 
 }  // namespace taso::rules

@@ -67,12 +67,13 @@ std::size_t line_end(const RuleWords& words) {
   return std::min(words.source().text().find('\n', words.last_end()), words.source().text().size());
 }
 
-Rule parse_with_comments(RuleWords& words, std::vector<std::string> comments) {
+std::variant<Rule, Definition> parse_with_comments(RuleWords& words, const Definitions& definitions,
+                                                   std::vector<std::string> comments) {
   const std::size_t begin = words.peek().offset;
-  Rule rule = parse_item(words);
-  rule.comments = std::move(comments);
-  for (RuleComment& comment : words.comments(begin, line_end(words))) rule.comments.push_back(std::move(comment.text));
-  return rule;
+  std::variant<Rule, Definition> item = parse_item(words, definitions);
+  for (RuleComment& comment : words.comments(begin, line_end(words))) comments.push_back(std::move(comment.text));
+  std::visit([&](auto& each) { each.comments = std::move(comments); }, item);
+  return item;
 }
 
 }  // namespace
@@ -103,13 +104,21 @@ RuleFile parse_rules(const Source& source) {
   RuleWords words(source);
   RuleFile file;
   file.version = version_line(words);
+  Definitions definitions;
   std::unordered_map<std::string, std::size_t> names;
   std::size_t begin = words.last_end();
   while (true) {
     const bool item = words.begin_item();
     std::vector<std::string> comments = blocks_before(words, begin, words.peek().offset, item, file);
     if (!item) break;
-    Rule rule = parse_with_comments(words, std::move(comments));
+    auto parsed = parse_with_comments(words, definitions, std::move(comments));
+    begin = line_end(words);
+    if (auto* definition = std::get_if<Definition>(&parsed)) {
+      definitions.emplace(definition->name, *definition);
+      file.items.emplace_back(std::move(*definition));
+      continue;
+    }
+    Rule& rule = std::get<Rule>(parsed);
     const auto claim = [&](const std::string& name) {
       const auto [first, added] = names.insert({name, rule.place.begin});
       if (!added)
@@ -119,7 +128,6 @@ RuleFile parse_rules(const Source& source) {
     if (!rule.functions.empty()) claim(rule.name);
     for (const Rule& one : expanded(rule)) claim(one.name);
     file.items.emplace_back(std::move(rule));
-    begin = line_end(words);
   }
   return file;
 }
@@ -129,9 +137,10 @@ Rule parse_rule(std::string_view text) {
   RuleWords words(source);
   RuleFile file;
   std::vector<std::string> comments = blocks_before(words, 0, words.peek().offset, true, file);
-  Rule rule = parse_with_comments(words, std::move(comments));
+  auto item = parse_with_comments(words, {}, std::move(comments));
   if (words.begin_item()) words.fail_expected("the end of the rule");
-  return rule;
+  if (auto* rule = std::get_if<Rule>(&item)) return std::move(*rule);
+  words.fail(std::get<Definition>(item).place, "expected a rule, not a definition");
 }
 
 }  // namespace taso::rules

@@ -66,6 +66,7 @@ std::string operand_text(const Pattern& pattern, std::size_t operand, const Numb
 
 std::string without_output(const Pattern& pattern, const Numbers* numbers) {
   if (pattern.is_input()) return pattern.input;
+  if (is_number(pattern)) return rules::text_of(*pattern.attributes[0].second);
   std::string text = pattern.op;
   if (!pattern.attributes.empty())
     text +=
@@ -281,6 +282,20 @@ std::string print(const Rule& rule) {
   return result;
 }
 
+std::string print(const Definition& definition) {
+  std::string result;
+  add_comments(definition.comments, result);
+  result += "definition " + definition.name;
+  if (!definition.fields.empty())
+    result +=
+        '[' + joined(definition.fields, [](const auto& f) { return fmt::format("{}={}", f.name, f.variable); }) + ']';
+  if (!definition.inputs.empty())
+    result += '(' + joined(definition.inputs, [](const std::string& name) { return name; }) + ')';
+  result += '\n';
+  add_lines(2, "= " + text_of(*definition.body, nullptr), result);
+  return result;
+}
+
 std::string print(const RuleFile& file) {
   std::string result = fmt::format("taso rules {}\n", file.version);
   for (const auto& item : file.items) {
@@ -289,6 +304,8 @@ std::string print(const RuleFile& file) {
     result += '\n';
     if (block)
       add_comments(block->lines, result);
+    else if (const auto* definition = std::get_if<Definition>(&item))
+      result += print(*definition);
     else
       result += print(std::get<Rule>(item));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/text/source.h"
+#include "rules/language/definition.h"
 #include "rules/language/rule.h"
 
 namespace taso::rules {
@@ -20,9 +21,10 @@ struct CommentBlock {
 
 struct RuleFile {
   std::string version = "1";
-  std::vector<std::variant<CommentBlock, Rule>> items;  ///< in the order of the file, as written
+  /// In the order of the file, as written; but what rules have by definition is replaced.
+  std::vector<std::variant<CommentBlock, Rule, Definition>> items;
 
-  /// The items as written: a law for a class of operators, or in both directions, is one.
+  /// The rules as written: a law for a class of operators, or in both directions, is one.
   std::vector<Rule> laws() const;
   /// The rules that they stand for, see expanded().
   std::vector<Rule> rules() const;
@@ -42,6 +44,7 @@ bool is_rule_name(std::string_view name);
 std::string print(const RuleFile& file);
 /// A rule with its comments; ends with a newline.
 std::string print(const Rule& rule);
+std::string print(const Definition& definition);
 
 std::string_view text_of(Rule::Kind kind);    ///< "axiom", "candidate", "rule"
 std::string_view arrow_of(const Rule& rule);  ///< between its sides: "=", "=>", "<=>"

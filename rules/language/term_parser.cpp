@@ -13,8 +13,9 @@
 namespace taso::rules {
 namespace {
 
-constexpr std::string_view keywords[] = {"axiom", "rule",  "candidate", "where", "by",      "first",  "second",   "for",
-                                         "true",  "false", "inf",       "nan",   "divides", "parity", "broadcast"};
+constexpr std::string_view keywords[] = {"axiom", "rule",    "candidate", "definition", "where", "by",
+                                         "first", "second",  "for",       "true",       "false", "inf",
+                                         "nan",   "divides", "parity",    "broadcast"};
 
 const TermFunction* function_named(std::string_view name) {
   for (const TermFunction& function : term_functions())

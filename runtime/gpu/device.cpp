@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "ops/support/program_folder.h"
+#include "ops/support/module_file.h"
 #include "runtime/gpu/cuda/module.h"
 
 namespace taso::gpu {
@@ -40,25 +40,7 @@ std::string first_line(std::string_view text) { return std::string(text.substr(0
 
 std::filesystem::path find_cuda_module() {
   if (const char* named = std::getenv("TASO_CUDA_MODULE"); named != nullptr && *named != '\0') return named;
-  const std::filesystem::path installed = std::filesystem::path(TASO_LIBRARY_FOLDER) / "taso" / module_name;
-  const std::filesystem::path program = program_folder();
-  // An installation, a moved installation or a build folder.
-  std::vector<std::filesystem::path> places;
-  if (!program.empty()) {
-    places.push_back(program.parent_path() / "lib" / "taso" / module_name);
-    // Debian puts libraries one folder deeper, named after the architecture.
-    places.push_back(program.parent_path() / TASO_LIBRARY_SUBFOLDER / "taso" / module_name);
-  }
-  // A library lies beside the folder of the module, or is a package with a folder for it.
-  const std::filesystem::path code = code_folder();
-  places.push_back(code / "taso" / module_name);
-  places.push_back(code / "lib" / "taso" / module_name);
-  places.push_back(installed);
-  std::error_code error;
-  for (const auto& place : places) {
-    if (std::filesystem::exists(place, error)) return place;
-  }
-  return {};
+  return find_module(module_name);
 }
 
 bool module_is_open() { return is_open; }

@@ -38,6 +38,7 @@ WALLS = [
     (re.compile(r"z3(\+\+|_[a-z]+)?\.h$"), ["verifier/"]),
     (re.compile(r"cuda(_[a-z0-9_]+)?\.h$|cudnn.*\.h$|cublas.*\.h$|nvml\.h$"), ["runtime/gpu/cuda/"]),
     (re.compile(r"onnxruntime_.*\.h$"), ["runtime/onnxruntime/"]),
+    (re.compile(r"mpi\.h$"), ["ops/cluster/mpi/"]),
     (re.compile(r"CLI/|spdlog/"), ["cli/", "examples/"]),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -85,3 +85,4 @@ def test_the_debian_package_has_what_users_need(tmp_path):
     assert ".a\n" not in contents, "static libraries are for developers"
     needed = run_in(tmp_path, "dpkg-deb", "--field", package, "Depends").stdout
     assert "libonnx" in needed and "libc6" in needed and "cuda" not in needed
+    assert "mpi" not in needed and "libtaso_mpi" not in contents, "MPI is for those who build it"

@@ -145,3 +145,17 @@ time.sleep(0.1)
     for _ in range(5):
         result = python("-c", code, source_folder / "examples/small_transformer.onnx")
         assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("ending", ["", "raise SystemExit(0)", "import atexit; atexit.register(session.__class__, model)"])
+def test_the_interpreter_destroys_sessions_of_a_script(python, source_folder, ending):
+    """Variables of a script live until the interpreter ends, when the GIL cannot be given up any more."""
+    code = f"""
+import sys, numpy, taso
+model = sys.argv[1]
+session = taso.Session(model, device="cpu")
+results = session(numpy.ones((3, 16, 64), numpy.float32))
+{ending}
+"""
+    result = python("-c", code, source_folder / "examples/small_transformer.onnx")
+    assert result.returncode == 0, result.stderr

@@ -189,6 +189,59 @@ TEST_CASE("a number beside a tensor is a tensor of that shape") {
   CHECK(print(parse_rule(law)) == law);
 }
 
+TEST_CASE("a definition is replaced by what it stands for") {
+  const std::string definitions = R"(taso rules 1.1
+
+# u written over x
+definition updated[before=b, after=c](x, u)
+  = add(pad[before=b, after=c](u), mul(x, pad[before=b, after=c, value=1](sub(u, u))))
+
+definition shifted[by=v](x)
+  = add(relu(x), v)
+
+definition flat(x)
+  = reshape[shape=[product(shape(x))]](x)
+
+definition half(x)
+  = first(split[axis=0, at=dim(x, 0) / 2](x))
+
+definition turned[places=n](x)
+  = sub(1, slice[axis=0, begin=n, end=n + 1](shifted[by=0.5](x)))
+
+definition unit
+  = ones[shape=[1]]
+
+)";
+  const auto means = [&](const std::string& short_form, const std::string& long_form) {
+    INFO(short_form);
+    const RuleFile file = parse_rules(Source("", definitions + "candidate c\n  " + short_form + "\n"));
+    CHECK(file.items.size() == 7);
+    REQUIRE(file.rules().size() == 1);
+    CHECK(file.rules()[0].same_statement(parse_rule("candidate c\n  " + long_form)));
+    // What others define is replaced in rules and definitions.
+    std::string printed = definitions;
+    printed.replace(printed.find("shifted[by=0.5](x)"), std::string_view("shifted[by=0.5](x)").size(),
+                    "add(relu(x), 0.5)");
+    const std::string text = print(file);
+    CHECK(text.starts_with(printed));
+    const RuleFile again = parse_rules(Source("", text));
+    CHECK(print(again) == text);
+    CHECK(again.rules()[0].same_statement(file.rules()[0]));
+    for (std::size_t i = 0; i + 1 < file.items.size(); ++i)
+      CHECK(std::get<Definition>(again.items[i]) == std::get<Definition>(file.items[i]));
+  };
+  means("updated[before=[b, 1], after=p](exp(x), y) => x",
+        "add(pad[before=[b, 1], after=p](y), mul(exp(x), pad[before=[b, 1], after=p, value=1](sub(y, y)))) => x");
+  means("shifted[by=2](x) => x", "add(relu(x), 2) => x");
+  means("pad[before=b, after=c, value=v](shifted[by=v](x)) => x",
+        "pad[before=b, after=c, value=v](add(relu(x), v)) => x");
+  means("flat(y) => y", "reshape[shape=[product(shape(y))]](y) => y");
+  means("half(x) => x", "first(split[axis=0, at=dim(x, 0) / 2](x)) => x");
+  means("turned[places=k](shifted[by=1](x)) => x",
+        "sub(1, slice[axis=0, begin=k, end=k + 1](add(relu(add(relu(x), 1)), 0.5))) => x");
+  means("add(x, unit) => x", "add(x, ones[shape=[1]]) => x");
+}
+
 TEST_CASE("terms print with the fewest parentheses") {
   const auto round = [](const std::string& text) {
     return rules::text_of(

@@ -17,6 +17,19 @@ Sum opaque(Function function, const std::vector<Sum>& operands) {
   return single(std::move(factor));
 }
 
+Sum applied(Function function, const std::vector<Sum>& operands);
+
+/// One over a function's value, as a total function: 1/0 is 0, and so is 0 to any negative power.
+Sum inverse_of(const Factor& factor) {
+  const auto negated = [&](std::size_t operand) { return scaled(*factor.operands[operand], {-1, 1}); };
+  switch (static_cast<Function>(factor.head)) {
+    case Function::reciprocal: return *factor.operands[0];
+    case Function::exp: return applied(Function::exp, {negated(0)});
+    case Function::pow: return applied(Function::pow, {*factor.operands[0], negated(1)});
+    default: return opaque(Function::reciprocal, {single(factor)});
+  }
+}
+
 Sum reciprocal(const Sum& sum) {
   if (sum.terms.size() != 1 || !sum.terms[0].bound.empty() || !sum.terms[0].guards.empty())
     return opaque(Function::reciprocal, {sum});
@@ -29,10 +42,29 @@ Sum reciprocal(const Sum& sum) {
       turned.kind = Factor::Kind::size, product = product * single(std::move(turned));
     else if (factor.kind == Factor::Kind::size && facts().surely(at_least(factor.index[0], 1)))
       turned.kind = Factor::Kind::reciprocal, product = product * single(std::move(turned));
+    else if (factor.kind == Factor::Kind::function)
+      product = product * inverse_of(factor);
     else
       product = product * opaque(Function::reciprocal, {single(factor)});
   }
   return product;
+}
+
+/// base^exponent for a small whole or half exponent; nothing for others. 0^0 is 1.
+std::optional<Sum> small_power(const Sum& base, Rational exponent) {
+  if (exponent == Rational{1, 2}) return applied(Function::sqrt, {base});
+  if (exponent.denominator != 1 || std::abs(exponent.numerator) > 3) return std::nullopt;
+  Sum power = constant(Rational{1, 1});
+  for (std::int64_t i = 0; i < std::abs(exponent.numerator); ++i) power = power * base;
+  return exponent.numerator < 0 ? applied(Function::reciprocal, {power}) : power;
+}
+
+/// The factor, if the sum is nothing else.
+const Factor* only_factor(const Sum& sum) {
+  if (sum.terms.size() != 1) return nullptr;
+  const Term& term = sum.terms[0];
+  const bool is_alone = term.coefficient == Rational{1, 1} && term.bound.empty() && term.guards.empty();
+  return is_alone && term.factors.size() == 1 ? &term.factors[0] : nullptr;
 }
 
 bool is_zero(const Sum& sum) {
@@ -61,12 +93,12 @@ Sum applied(Function function, const std::vector<Sum>& operands) {
       if (zero || one) return operands[0];
       break;
     case Function::pow:
-      if (const auto exponent = number(operands[1]);
-          exponent && exponent->denominator == 1 && exponent->numerator >= 1 && exponent->numerator <= 3) {
-        Sum power = operands[0];
-        for (std::int64_t i = 1; i < exponent->numerator; ++i) power = power * operands[0];
-        return power;
-      }
+      if (const auto exponent = number(operands[1]))
+        if (const auto power = small_power(operands[0], *exponent)) return *power;
+      // exp(x)^y = exp(x y)
+      if (const Factor* base = only_factor(operands[0]);
+          base && base->kind == Factor::Kind::function && static_cast<Function>(base->head) == Function::exp)
+        return applied(Function::exp, {*base->operands[0] * operands[1]});
       break;
     case Function::any: break;
   }
@@ -112,6 +144,10 @@ const AnyFunction* any_function(Function function) {
   if (function < Function::any) return nullptr;
   return &Workspace::current().any_functions.at(static_cast<std::size_t>(function) -
                                                 static_cast<std::size_t>(Function::any));
+}
+
+Sum apply_silently(Function function, const std::vector<Sum>& operands) {
+  return apply_by_cases(function, operands, {}, false);
 }
 
 Sum apply(Function function, const std::vector<Sum>& operands) {

@@ -14,11 +14,18 @@ namespace {
 
 constexpr unsigned effort = 1'000'000;  // Z3's step limit
 
-bool has_maximum(const Sum& sum) {
+/// 0^z, which is 1 for z = 0 and 0 for z > 0. As a total function it is 0 for z < 0.
+bool is_power_of_zero(const Factor& factor) {
+  return factor.kind == Factor::Kind::function && static_cast<Function>(factor.head) == Function::pow &&
+         factor.operands[0]->terms.empty();
+}
+
+bool depends_on_order(const Sum& sum) {
   return std::any_of(sum.terms.begin(), sum.terms.end(), [](const Term& term) {
     return term.bound.empty() && std::any_of(term.factors.begin(), term.factors.end(), [](const Factor& factor) {
-             return factor.kind == Factor::Kind::maximum &&
-                    std::any_of(factor.alternatives.begin(), factor.alternatives.end(), is_finite);
+             return is_power_of_zero(factor) ||
+                    (factor.kind == Factor::Kind::maximum &&
+                     std::any_of(factor.alternatives.begin(), factor.alternatives.end(), is_finite));
            });
   });
 }
@@ -63,11 +70,24 @@ class Translation {
         alone.terms[0].coefficient = {1, 1};
         product = product * atom(std::move(alone));
       } else {
-        for (const Factor& factor : term.factors) product = product * of(factor);
+        product = product_of(product, term.factors);
       }
       result = result + product;
     }
     return result;
+  }
+
+  /// A product with powers of zero is the other factors' product where all their exponents are 0, and 0 elsewhere.
+  z3::expr product_of(z3::expr product, const std::vector<Factor>& factors) {
+    z3::expr_vector exponents_are_zero(z3_context());
+    for (const Factor& factor : factors) {
+      if (is_power_of_zero(factor))
+        exponents_are_zero.push_back(of(*factor.operands[1]) == 0);
+      else
+        product = product * of(factor);
+    }
+    if (exponents_are_zero.empty()) return product;
+    return z3::ite(z3::mk_and(exponents_are_zero), product, z3_context().real_val(0));
   }
 
   z3::expr of(const Factor& factor) {
@@ -115,7 +135,7 @@ class Translation {
 }  // namespace
 
 bool vanishes_by_order(const Sum& sum, const Constraints& context) {
-  if (!has_maximum(sum)) return false;
+  if (!depends_on_order(sum)) return false;
   Workspace::current().step(10);
   try {
     return Translation(context).vanishes(sum);

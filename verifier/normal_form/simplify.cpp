@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "ops/core/error.h"
+#include "verifier/normal_form/matching.h"
+#include "verifier/normal_form/sign.h"
 #include "verifier/normal_form/sum.h"
 
 namespace taso::verifier::normal {
@@ -207,6 +209,100 @@ bool normalise_sizes(std::vector<Term>& terms, Term& term, const Constraints& kn
   return true;
 }
 
+/// The lowest or highest of some values, if the context decides which one that is.
+std::optional<Polynomial> extreme(const std::vector<Polynomial>& values, bool is_highest, const Constraints& context) {
+  for (const Polynomial& value : values)
+    if (std::all_of(values.begin(), values.end(), [&](const Polynomial& other) {
+          return value == other ||
+                 facts().surely(is_highest ? at_least(value, other) : at_least(other, value), context);
+        }))
+      return value;
+  return std::nullopt;
+}
+
+/// How many values of the bound variable satisfy the guards, if it occurs only there and between bounds that are known
+/// to lie in order. Removes these guards.
+std::optional<Polynomial> counted(Variable variable, Term& term, const Constraints& known) {
+  const Facts::Entry entry = facts().entry(variable);
+  if (!entry.extent || entry.least != 0) return std::nullopt;
+  if (std::any_of(term.factors.begin(), term.factors.end(), [&](const Factor& f) { return occurs(variable, f); }))
+    return std::nullopt;
+  std::vector<Polynomial> lows{Polynomial()}, highs{*entry.extent - 1};
+  Constraints others, context = known;
+  for (const Constraint& guard : term.guards) {
+    if (!occurs(variable, guard.value)) {
+      others.push_back(guard);
+      continue;
+    }
+    const auto bound = guard.kind == Kind::non_negative ? solved_for(variable, guard.value) : std::nullopt;
+    if (!bound) return std::nullopt;
+    const bool is_low = guard.value.linear_in(variable)->first.constant() == 1;
+    (is_low ? lows : highs).push_back(*bound);
+  }
+  if (others.size() == term.guards.size()) return std::nullopt;
+  context.insert(context.end(), others.begin(), others.end());
+  const auto low = extreme(lows, true, context), high = extreme(highs, false, context);
+  if (!low || !high || !facts().surely(at_least(*high + 1, *low), context)) return std::nullopt;
+  term.guards = std::move(others);
+  return *high - *low + 1;
+}
+
+bool is_function(const Factor& factor, Function function) {
+  return factor.kind == Factor::Kind::function && static_cast<Function>(factor.head) == function;
+}
+
+/// What stands under the root, if the factor is one; null if it is none.
+const Sum* under_root(const Factor& factor) {
+  return is_function(factor, Function::sqrt) ? factor.operands[0].get() : nullptr;
+}
+
+/// What stands under the root, if the factor is one over a root; null if it is not.
+const Sum* under_inverse_root(const Factor& factor) {
+  if (!is_function(factor, Function::reciprocal)) return nullptr;
+  const Sum& below = *factor.operands[0];
+  const bool is_alone = below.terms.size() == 1 && below.terms[0].factors.size() == 1 && below.terms[0].bound.empty() &&
+                        below.terms[0].guards.empty() && below.terms[0].coefficient == Rational{1, 1};
+  return is_alone ? under_root(below.terms[0].factors[0]) : nullptr;
+}
+
+/// Whether both are there, equal and nowhere negative.
+bool is_square_of_root(const Sum* a, const Sum* b) {
+  return a != nullptr && b != nullptr && sign_of(*a) != Sign::unknown && plainly_equal(*a, *b, {});
+}
+
+/// exp a exp b = exp(a + b); the product of two equal roots is what stands under them.
+std::optional<Sum> product_of(const Factor& a, const Factor& b) {
+  if (is_function(a, Function::exp) && is_function(b, Function::exp))
+    return apply_silently(Function::exp, {*a.operands[0] + *b.operands[0]});
+  if (is_square_of_root(under_root(a), under_root(b))) return *under_root(a);
+  if (is_square_of_root(under_inverse_root(a), under_inverse_root(b)))
+    return apply_silently(Function::reciprocal, {*under_inverse_root(a)});
+  return std::nullopt;
+}
+
+/// Multiplies two factors whose product is simpler, into `terms`; false if there are none.
+bool multiply_functions(std::vector<Term>& terms, const Term& term, const Constraints& known) {
+  for (std::size_t i = 0; i < term.factors.size(); ++i)
+    for (std::size_t j = i + 1; j < term.factors.size(); ++j) {
+      const auto product = product_of(term.factors[i], term.factors[j]);
+      if (!product) continue;
+      Term rest = term;
+      rest.factors.erase(rest.factors.begin() + static_cast<std::ptrdiff_t>(j));
+      rest.factors.erase(rest.factors.begin() + static_cast<std::ptrdiff_t>(i));
+      for (const Term& part : product->terms) {
+        const Term other = renamed(part);
+        Term whole = rest;
+        whole.coefficient = whole.coefficient * other.coefficient;
+        whole.bound.insert(whole.bound.end(), other.bound.begin(), other.bound.end());
+        whole.guards.insert(whole.guards.end(), other.guards.begin(), other.guards.end());
+        whole.factors.insert(whole.factors.end(), other.factors.begin(), other.factors.end());
+        simplify_into(terms, std::move(whole), known);
+      }
+      return true;
+    }
+  return false;
+}
+
 }  // namespace
 
 void collect_variables(const Term& term, std::vector<Variable>& variables) {
@@ -355,17 +451,23 @@ void simplify_into(std::vector<Term>& terms, Term term, const Constraints& known
       changed = true;
       continue;
     }
+    const auto take_out = [&](Variable variable, const Polynomial& count) {
+      std::erase(term.bound, variable);
+      Factor factor;
+      factor.kind = Factor::Kind::size;
+      factor.index = {count};
+      term.factors.push_back(std::move(factor));
+    };
     for (const Variable variable : std::vector<Variable>(term.bound)) {
       const auto extent = facts().entry(variable).extent;
       if (!extent || std::find(occurring.begin(), occurring.end(), variable) != occurring.end()) continue;
       if (facts().entails(known, at_least(*extent, 0)) != Answer::yes) continue;
-      std::erase(term.bound, variable);
-      Factor factor;
-      factor.kind = Factor::Kind::size;
-      factor.index = {*extent};
-      term.factors.push_back(std::move(factor));
+      take_out(variable, *extent);
     }
+    for (const Variable variable : std::vector<Variable>(term.bound))
+      if (const auto count = counted(variable, term, known)) take_out(variable, *count);
   }
+  if (multiply_functions(terms, term, known)) return;
   if (normalise_sizes(terms, term, known)) terms.push_back(std::move(term));
 }
 

@@ -150,6 +150,8 @@ Sum operator-(const Sum& a, const Sum& b);
 Sum operator*(const Sum& a, const Sum& b);
 Sum scaled(const Sum& sum, Rational factor);
 Sum apply(Function function, const std::vector<Sum>& operands);
+/// The same for what a side does not apply itself: it is not recorded as an application.
+Sum apply_silently(Function function, const std::vector<Sum>& operands);
 /// The largest value of all alternatives.
 Sum maximum(std::vector<Alternative> alternatives);
 Sum maximum(const Sum& a, const Sum& b);

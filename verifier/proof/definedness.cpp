@@ -63,7 +63,9 @@ class Demands {
   void add_power(const Sum& base, const Sum& exponent, const Constraints& guards) {
     const auto power = number(exponent);
     if (!power) {
-      if (sign_of(base) != Sign::positive) list.push_back({Demand::Kind::power, {base, exponent}, guards});
+      const bool neither_is_negative = sign_of(base) != Sign::unknown && sign_of(exponent) != Sign::unknown;
+      if (sign_of(base) != Sign::positive && !neither_is_negative)
+        list.push_back({Demand::Kind::power, {base, exponent}, guards});
       return;
     }
     if (power->denominator != 1) add_not_negative(base, guards);
@@ -89,6 +91,11 @@ class Demands {
         continue;
       if (factor.kind == Factor::Kind::function && factor.head == static_cast<std::size_t>(Function::sqrt)) {
         add_not_zero(*factor.operands[0], guards);
+        continue;
+      }
+      // Where x^y is defined, it is not zero just where x^-y is defined, too.
+      if (factor.kind == Factor::Kind::function && factor.head == static_cast<std::size_t>(Function::pow)) {
+        list.push_back({Demand::Kind::power, {*factor.operands[0], scaled(*factor.operands[1], {-1, 1})}, guards});
         continue;
       }
       list.push_back({Demand::Kind::not_zero, {single_factor}, guards});

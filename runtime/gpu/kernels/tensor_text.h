@@ -225,7 +225,7 @@ inline constexpr std::string_view tensor_sums = R"(
     }
   };
   if (is_right_weight) {  // does not depend on what ran before
-#pragma unroll
+#pragma unroll first_unrolled
     for (int s = 0; s < stages - 1; ++s)
       if (begin + s < end) copy_right(begin + s, s);
   }
@@ -237,7 +237,7 @@ inline constexpr std::string_view tensor_sums = R"(
   const int warp_row = warp % warps_down * warp_rows, warp_column = warp / warps_down * warp_columns;
   const auto add_up = [&](auto care) {
     constexpr bool is_careful = decltype(care)::is_careful;
-#pragma unroll
+#pragma unroll first_unrolled
     for (int s = 0; s < stages - 1; ++s) {
       if (begin + s < end) {
         if (!is_right_weight || is_careful) copy_right(begin + s, s);
