@@ -61,6 +61,8 @@ double operations_of(const DeviceFunction& function, std::size_t operands) {
   const bool is_product = function.name.starts_with("QLinear") || function.name.ends_with("Integer");
   if (is_product) return 3 * static_cast<double>(function.integers.back());  // the depth
   if (function.name == "RoiAlign") return 400;
+  if (function.name == "LpPool" || function.name == "Col2Im" || function.name == "Det")
+    return operations_of_window(function);
   if (function.name != "Resize" && function.name != "GridSample") return 12;
   constexpr double of_modes[] = {50, 120, 500};  // nearest, linear, cubic
   return of_modes[function.integers.at(0)];
@@ -80,7 +82,7 @@ std::optional<DeviceFunction> function_of(const GraphView& view, PlanNode node) 
   const std::optional<FunctionNode> found = node_of(view, node, *function);
   if (!found || !found->has(0)) return std::nullopt;
   try {
-    for (const auto make : {element_function, row_function, place_function, quantised_function})
+    for (const auto make : {element_function, row_function, place_function, quantised_function, window_function})
       if (auto made = make(*found)) {
         made->family = family_of(made->name);
         return made;

@@ -45,5 +45,8 @@ std::optional<DeviceFunction> element_function(const FunctionNode& node);
 std::optional<DeviceFunction> row_function(const FunctionNode& node);
 std::optional<DeviceFunction> place_function(const FunctionNode& node);
 std::optional<DeviceFunction> quantised_function(const FunctionNode& node);
+std::optional<DeviceFunction> window_function(const FunctionNode& node);
+/// Operations per element of the result of such a function.
+double operations_of_window(const DeviceFunction& function);
 
 }  // namespace taso::cost

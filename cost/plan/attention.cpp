@@ -1,6 +1,7 @@
 // Which nodes are attention that one kernel computes: the part of Fusion that looks for it.
 #include <algorithm>
 
+#include "cost/plan/attention_form.h"
 #include "cost/plan/fusion.h"
 #include "cost/plan/movement.h"
 
@@ -10,19 +11,13 @@ namespace {
 /// Rows of more numbers do not fit into the registers of a kernel.
 constexpr std::int64_t widest_head = 256;
 
-bool is_softmax(const GraphView& view, PlanNode node) {
-  const Operator* const op = view.op(node);
-  return op != nullptr && std::holds_alternative<op::Softmax>(*op) && !view.is_free(node);
-}
-
 bool is_product(const GraphView& view, PlanNode node) {
   return !view.is_free(node) && role_of(view, node) == Role::matmul;
 }
 
-/// Whether the left factor of a product is a softmax that nothing else uses.
-bool follows_softmax(const GraphView& view, PlanNode product) {
-  const PlanValue left = view.operand(product, 0);
-  return !view.is_weight(left) && is_softmax(view, view.producer(left)) && only_use(view, left).has_value();
+/// The softmax, perhaps guarded, that is the left factor of a product and has no other use; or `no_plan_node`.
+PlanNode softmax_before(const GraphView& view, PlanNode product) {
+  return softmax_with(view, view.operand(product, 0));
 }
 
 bool has_fit_type(const GraphView& view, PlanNode product) {
@@ -58,7 +53,7 @@ std::optional<Fusion::Attention> Fusion::attention_of(PlanNode softmax) const {
   found.softmax = softmax;
   const Segment& segment = segment_of(softmax);
   if (segment.head() != softmax || segment.tail() != softmax) return std::nullopt;
-  const std::optional<Use> use = only_use(view_, view_.result(softmax, 0));
+  const std::optional<Use> use = only_use(view_, shares_of(view_, softmax));
   if (!use || use->operand != 0 || !is_product(view_, use->node)) return std::nullopt;
   found.second = use->node;
   if (segment_of(found.second).nodes.size() != 1) return std::nullopt;
@@ -76,18 +71,38 @@ std::optional<Fusion::Attention> Fusion::attention_of(PlanNode softmax) const {
       if (before.tail() != producer || !is_product(view_, before.head())) continue;
       if (only_user(view_, value) == no_plan_node || is_converted(view_, value)) continue;
       found.first = before.head();
-      if (follows_softmax(view_, found.first) || !are_fit(found)) continue;
+      if (softmax_before(view_, found.first) != no_plan_node || !are_fit(found)) continue;
       found.nodes.insert(found.nodes.end(), before.nodes.begin(), before.nodes.end());
+      for (const std::size_t factor : {0U, 1U})
+        if (const PlanNode scale = scale_before(found.first, factor); scale != no_plan_node)
+          found.scales.push_back(scale);
+      found.nodes.insert(found.nodes.end(), found.scales.begin(), found.scales.end());
+      if (const std::optional<Guard> guard = guard_after(view_, softmax))
+        found.nodes.insert(found.nodes.end(), {guard->test, guard->choice});
       found.nodes.push_back(found.second);
       return found;
     }
   return std::nullopt;
 }
 
+PlanNode Fusion::scale_before(PlanNode product, std::size_t factor) const {
+  const PlanValue value = view_.operand(product, factor);
+  if (view_.is_weight(value)) return no_plan_node;
+  const PlanNode scale = view_.producer(value);
+  if (!is_element_wise(scale) || product_scaled_by(view_, scale) != product) return no_plan_node;
+  const Segment& segment = segment_of(scale);
+  std::vector<PlanNode> members;
+  collect(segment, members);
+  const bool is_alone = members.size() == 1 && product_of(segment) == no_plan_node;
+  return is_alone && !is_converted(view_, value) ? scale : no_plan_node;
+}
+
 PlanNode Fusion::softmax_near(PlanNode head) const {
   if (is_softmax(view_, head)) return head;
+  if (is_element_wise(head)) head = product_scaled_by(view_, head);
+  if (head == no_plan_node) return no_plan_node;
   if (!is_product(view_, head)) return no_plan_node;
-  if (follows_softmax(view_, head)) return view_.producer(view_.operand(head, 0));
+  if (const PlanNode before = softmax_before(view_, head); before != no_plan_node) return before;
   const PlanNode user = only_user(view_, view_.result(segment_of(head).tail(), 0));
   if (user == no_plan_node || view_.is_free(user) || !can_lead_chain(user)) return no_plan_node;
   const PlanNode after = last_segment(user).head();
@@ -98,45 +113,93 @@ std::optional<Fusion::Attention> Fusion::attention_around(PlanNode head) const {
   const PlanNode softmax = softmax_near(head);
   if (softmax == no_plan_node) return std::nullopt;
   if (std::optional<Attention> found = attention_of(softmax))
-    if (head == found->softmax || head == found->first || head == found->second) return found;
+    if (std::find(found->nodes.begin(), found->nodes.end(), head) != found->nodes.end()) return found;
   return std::nullopt;
 }
 
-void Fusion::add_attention(PlanNode head, Affected& nodes) const {
-  if (!is_softmax(view_, head) && !is_product(view_, head)) return;
-  const auto add_parts = [&](PlanNode softmax) {
-    nodes.add(softmax);
-    std::vector<PlanNode> members;
-    collect(segment_of(softmax), members);
-    for (const PlanNode member : members)
-      for (std::size_t i = 0; i < view_.operands(member); ++i) {
-        const PlanNode producer = view_.producer(view_.operand(member, i));
-        if (can_lead_chain(producer)) nodes.add(segment_of(producer).head());
-      }
-    const PlanValue result = view_.result(softmax, 0);
-    for (std::size_t i = 0; i < view_.users(result); ++i) {
-      const PlanNode user = view_.user(result, i);
-      if (!is_product(view_, user)) continue;
-      nodes.add(user);
-      // Whether this product comes second decides whether it may come first.
-      const PlanValue after = view_.result(segment_of(user).tail(), 0);
-      for (std::size_t j = 0; j < view_.users(after); ++j) {
-        const PlanNode next = view_.user(after, j);
-        if (!can_lead_chain(next)) continue;
-        const PlanNode other = last_segment(next).head();
-        if (!is_softmax(view_, other)) continue;
-        nodes.add(other);
-        const PlanValue shares = view_.result(other, 0);
-        for (std::size_t k = 0; k < view_.users(shares); ++k) nodes.add(view_.user(shares, k));
-      }
+bool Fusion::is_second(PlanNode product) const {
+  const std::optional<Attention> found = attention_around(product);
+  return found && found->second == product;
+}
+
+/// Adds what decides how the factors of a product lie: attention reads more than a product does.
+void Fusion::add_factors(PlanNode product, Affected& nodes) const {
+  nodes.add(product);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const PlanValue value = view_.operand(product, i);
+    if (view_.is_weight(value)) continue;
+    add_moved(value, nodes);
+    if (const PlanNode scale = view_.producer(value); is_element_wise(scale)) {
+      nodes.add(scale);
+      for (std::size_t j = 0; j < view_.operands(scale); ++j)
+        if (!view_.is_weight(view_.operand(scale, j))) add_moved(view_.operand(scale, j), nodes);
     }
+  }
+}
+
+void Fusion::add_products_before(PlanNode node, std::size_t furthest, Affected& nodes) const {
+  for (std::size_t i = 0; i < view_.operands(node); ++i) {
+    const PlanValue value = view_.operand(node, i);
+    const PlanNode producer = view_.producer(value);
+    if (view_.is_weight(value) || !can_lead_chain(producer)) continue;
+    const PlanNode head = segment_of(producer).head();
+    nodes.add(head);
+    if (is_product(view_, head)) add_factors(head, nodes);
+    if (furthest > 0 && is_element_wise(producer)) add_products_before(producer, furthest - 1, nodes);
+  }
+}
+
+void Fusion::add_product_after(PlanNode product, Affected& nodes) const {
+  add_factors(product, nodes);
+  // Whether this product comes second decides whether it may come first, and how a transpose after it is written.
+  const PlanValue after = view_.result(segment_of(product).tail(), 0);
+  for (std::size_t i = 0; i < view_.users(after); ++i) {
+    const PlanNode next = view_.user(after, i);
+    if (role_of(view_, next) == Role::transpose) nodes.add(next);
+    if (!can_lead_chain(next)) continue;
+    const PlanNode other = last_segment(next).head();
+    if (!is_softmax(view_, other)) continue;
+    nodes.add(other);
+    const PlanValue shares = view_.result(other, 0);
+    for (std::size_t j = 0; j < view_.users(shares); ++j) nodes.add(view_.user(shares, j));
+  }
+}
+
+void Fusion::add_softmax(PlanNode softmax, Affected& nodes) const {
+  if (!nodes.begin_softmax(softmax)) return;
+  nodes.add(softmax);
+  add_products_before(softmax, furthest_product, nodes);
+  const auto add_users = [&](PlanValue shares) {
+    for (std::size_t i = 0; i < view_.users(shares); ++i)
+      if (const PlanNode user = view_.user(shares, i); is_product(view_, user)) add_product_after(user, nodes);
   };
-  if (is_softmax(view_, head)) return add_parts(head);
-  if (const PlanNode before = view_.producer(view_.operand(head, 0)); is_softmax(view_, before)) add_parts(before);
-  const PlanValue after = view_.result(segment_of(head).tail(), 0);
-  for (std::size_t i = 0; i < view_.users(after); ++i)
-    if (const PlanNode user = view_.user(after, i); can_lead_chain(user))
-      if (const PlanNode last = last_segment(user).head(); is_softmax(view_, last)) add_parts(last);
+  const PlanValue result = view_.result(softmax, 0);
+  add_users(result);
+  for (std::size_t i = 0; i < view_.users(result); ++i)
+    if (const PlanNode user = view_.user(result, i); softmax_near_guard(view_, user) == softmax) {
+      nodes.add(user);
+      add_users(view_.result(user, 0));
+    }
+}
+
+void Fusion::add_attention(PlanNode node, std::size_t furthest, Affected& nodes) const {
+  if (view_.is_free(node)) return;
+  if (is_softmax(view_, node)) return add_softmax(node, nodes);
+  if (const PlanNode softmax = softmax_near_guard(view_, node); softmax != no_plan_node)
+    return add_softmax(softmax, nodes);
+  if (!is_product(view_, node) && !is_element_wise(node)) return;
+  if (is_product(view_, node)) {
+    const PlanNode before = view_.producer(view_.operand(node, 0));
+    const PlanNode softmax = is_softmax(view_, before) ? before : softmax_near_guard(view_, before);
+    if (softmax != no_plan_node) add_softmax(softmax, nodes);
+  }
+  if (furthest == 0 || !nodes.begin_scores(node, furthest)) return;
+  const PlanValue result = view_.result(node, 0);
+  for (std::size_t i = 0; i < view_.users(result); ++i)
+    if (const PlanNode user = view_.user(result, i); is_element_wise(user) || is_softmax(view_, user))
+      add_attention(user, furthest - 1, nodes);
+    else if (is_product(view_, user) && is_element_wise(node) && furthest == furthest_product)  // it may scale a factor
+      add_attention(user, furthest, nodes);
 }
 
 }  // namespace taso::cost

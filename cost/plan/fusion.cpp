@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cost/plan/attention_form.h"
 #include "cost/plan/cover.h"
 #include "cost/plan/movement.h"
 #include "ops/core/error.h"
@@ -49,12 +50,11 @@ bool Affected::mark(std::vector<std::uint32_t>& marks, std::size_t at, std::uint
   return true;
 }
 
-bool Affected::begin_products(PlanNode node, std::size_t furthest) {
-  if (place(node) >= begun_products_.size())
-    begun_products_.resize(std::max(place(node) + 1, 2 * begun_products_.size()));
-  Products& products = begun_products_[place(node)];
-  if (products.graph == graph_ && products.furthest >= furthest) return false;
-  products = {graph_, furthest};
+bool Affected::begin(std::vector<Limited>& begun, PlanNode node, std::size_t furthest) const {
+  if (place(node) >= begun.size()) begun.resize(std::max(place(node) + 1, 2 * begun.size()));
+  Limited& known = begun[place(node)];
+  if (known.graph == graph_ && known.furthest >= furthest) return false;
+  known = {graph_, furthest};
   return true;
 }
 
@@ -256,7 +256,10 @@ PlanNode Fusion::leader_of_concats(PlanNode root) const {
 PlanNode Fusion::leader(PlanNode node) const {
   if (view_.is_free(node)) return no_plan_node;
   const std::optional<Role> role = role_of(view_, node);
-  if (!role) return node;
+  if (!role) {
+    const PlanNode softmax = softmax_guarded_by(view_, node);
+    return softmax == no_plan_node ? node : leader_of_chain(softmax);
+  }
   if (*role != Role::split && is_view(view_, node)) return no_plan_node;
   switch (*role) {
     case Role::element_wise:
@@ -271,9 +274,11 @@ PlanNode Fusion::leader(PlanNode node) const {
     case Role::transpose: {
       const PlanValue operand = view_.operand(node, 0);
       const PlanNode producer = view_.producer(operand);
-      if (can_lead_chain(producer) && only_use(view_, operand) && can_write_transposed(view_, node)) {
+      if (can_lead_chain(producer) && only_use(view_, operand)) {
         const PlanNode head = segment_of(producer).head();
-        if (is_role(view_, head, Role::matmul)) return head;
+        if (is_role(view_, head, Role::matmul) &&
+            (can_write_transposed(view_, node) || (keeps_rows(view_, node) && is_second(head))))
+          return head;
       }
       return node;
     }
@@ -338,6 +343,9 @@ Kernel Fusion::kernel(PlanNode leader) const {
     case Role::rows:
       kernel.kind = Kernel::Kind::rows;
       collect(segment_of(leader), kernel.nodes);
+      if (is_softmax(view_, leader))
+        if (const std::optional<Guard> guard = guard_after(view_, leader))
+          kernel.nodes.insert(kernel.nodes.end(), {guard->test, guard->choice});
       break;
     case Role::concat:
       kernel.kind = Kernel::Kind::copy;
@@ -395,12 +403,12 @@ void Fusion::add_chain(PlanNode node, Affected& nodes) const {
   nodes.add(node);
   if (view_.is_free(node)) return;
   if (const PlanNode first = leader(node); first != no_plan_node) nodes.add(first);
+  add_attention(node, furthest_product, nodes);
   if (!can_lead_chain(node)) return;
-  add_attention(last_segment(node).head(), nodes);
   for (const PlanNode member : chain(node)) {
     nodes.begin(member);
     nodes.add(member);
-    add_attention(segment_of(member).head(), nodes);
+    add_attention(member, furthest_product, nodes);
     if (const PlanNode first = leader(member); first != no_plan_node) nodes.add(first);
     // Other operands may join one kernel of the chain and not another.
     for (std::size_t i = 0; i < view_.operands(member); ++i) {

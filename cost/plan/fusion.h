@@ -12,6 +12,8 @@
 //   such kernel, joins that kernel.
 // - A product, the softmax of its rows and a product with the result are one kernel, attention, if nothing else uses
 //   what lies between them. Element-wise operators before the softmax belong to it; none follow the second product.
+//   Numbers by which factors of the first product are multiplied belong to it too, if nothing is fused with them.
+//   Where(IsNaN(p), 0, p) after a softmax p belongs to its kernel (attention_form.h).
 // - Concats of concats along one axis are one concat; splits of splits are one split. Concats that correct a value
 //   (cover.h) take the concats, along any axis, that correct it before.
 //
@@ -47,17 +49,20 @@ class Affected {
   bool begin(PlanValue value) { return mark(begun_values_, place(value), graph_); }
   bool begin_layout(PlanValue value) { return mark(begun_layouts_, place(value), graph_); }
   bool begin_concats(PlanNode root) { return mark(begun_concats_, place(root), graph_); }
-  /// Whether add_products has not been here yet with a limit of `furthest` or more.
-  bool begin_products(PlanNode node, std::size_t furthest);
+  bool begin_softmax(PlanNode softmax) { return mark(begun_softmaxes_, place(softmax), graph_); }
+  /// Whether add_products, or add_attention, has not been here yet with a limit of `furthest` or more.
+  bool begin_products(PlanNode node, std::size_t furthest) { return begin(begun_products_, node, furthest); }
+  bool begin_scores(PlanNode node, std::size_t furthest) { return begin(begun_scores_, node, furthest); }
   static bool mark(std::vector<std::uint32_t>& marks, std::size_t at, std::uint32_t by);
 
   std::vector<PlanNode> nodes_;
-  std::vector<std::uint32_t> added_, begun_nodes_, begun_values_, begun_layouts_, begun_concats_;
-  struct Products {
+  std::vector<std::uint32_t> added_, begun_nodes_, begun_values_, begun_layouts_, begun_concats_, begun_softmaxes_;
+  struct Limited {
     std::uint32_t graph = 0;
     std::size_t furthest = 0;
   };
-  std::vector<Products> begun_products_;
+  bool begin(std::vector<Limited>& begun, PlanNode node, std::size_t furthest) const;
+  std::vector<Limited> begun_products_, begun_scores_;
   std::uint32_t graph_ = 1, change_ = 1;
   std::size_t changes_ = std::numeric_limits<std::size_t>::max();
 };
@@ -99,16 +104,25 @@ class Fusion {
   /// Attention that one kernel computes; the second product represents it.
   struct Attention {
     PlanNode first = no_plan_node, softmax = no_plan_node, second = no_plan_node;
-    std::vector<PlanNode> nodes;  ///< all but a transpose of the result
+    std::vector<PlanNode> scales;  ///< of the factors of the first product
+    std::vector<PlanNode> nodes;   ///< all but a transpose of the result
   };
   std::optional<Attention> attention_of(PlanNode softmax) const;
   bool are_fit(const Attention& found) const;
+  /// The node that multiplies this factor of a product by a number and does nothing else, or `no_plan_node`.
+  PlanNode scale_before(PlanNode product, std::size_t factor) const;
   /// The softmax with which a kernel could be attention, if its head is a softmax or a product; or `no_plan_node`.
   PlanNode softmax_near(PlanNode head) const;
   /// The attention that takes the kernel with this head.
   std::optional<Attention> attention_around(PlanNode head) const;
-  /// Adds the nodes that may be, or may have been, one kernel with the one that this head begins.
-  void add_attention(PlanNode head, Affected& nodes) const;
+  /// Whether this product is the second of attention.
+  bool is_second(PlanNode product) const;
+  /// Adds what may be, or may have been, a part of attention to which this node belongs, or which reads it.
+  void add_attention(PlanNode node, std::size_t furthest, Affected& nodes) const;
+  void add_softmax(PlanNode softmax, Affected& nodes) const;
+  void add_products_before(PlanNode node, std::size_t furthest, Affected& nodes) const;
+  void add_product_after(PlanNode product, Affected& nodes) const;
+  void add_factors(PlanNode product, Affected& nodes) const;
   bool is_element_wise(PlanNode node) const;
   bool can_lead_chain(PlanNode node) const;
   /// The operand through which an element-wise operator joins its producer; operands() if there is none.

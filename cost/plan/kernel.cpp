@@ -129,13 +129,14 @@ void measure_work(const GraphView& view, Kernel& kernel) {
   for (const PlanNode node : kernel.nodes) {
     const std::optional<Role> role = role_of(view, node);
     const std::optional<DeviceFunction> function = role ? std::nullopt : function_of(view, node);
+    const bool is_guard = !role && node != kernel.main;  // it reads a softmax of this kernel (attention_form.h)
     const auto is_read = [&](std::size_t operand) {
       return !function ||
              std::find(function->operands.begin(), function->operands.end(), operand) != function->operands.end();
     };
     for (std::size_t i = 0; i < view.operands(node); ++i) {
       const PlanValue value = view.operand(node, i);
-      if (!is_read(i)) continue;  // the function has its content, or needs only its shape
+      if (is_guard || !is_read(i)) continue;  // the function has its content, or needs only its shape
       if (value == no_plan_value || is_member(view.producer(value)) || role == Role::concat) continue;
       kernel.read.push_back(value);
     }
@@ -147,8 +148,9 @@ void measure_work(const GraphView& view, Kernel& kernel) {
       for (std::size_t j = 0; j < view.users(value) && !needed; ++j) needed = !is_member(view.user(value, j));
       if (needed) kernel.written.push_back(value);
     }
+    if (is_guard) kernel.operations += elements(view, view.result(node, 0));
     if (!role) {
-      if (!function) continue;
+      if (!function || is_guard) continue;
       double most = 0;
       for (const PlanValue value : kernel.written) most = std::max(most, elements(view, value));
       if (!counts_results(*function))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cost/functions/device_function.h"
+#include "cost/plan/attention_form.h"
 #include "cost/plan/cover.h"
 
 namespace taso::cost {
@@ -11,17 +12,6 @@ namespace {
 template <class T>
 const T& as(const GraphView& view, PlanNode node) {
   return std::get<T>(*view.op(node));
-}
-
-/// Whether the leading axes, without the last two, can be walked with one stride.
-bool has_one_batch_stride(const Extents& extents, const std::vector<std::int64_t>& strides) {
-  std::int64_t expected = 0;  // of the next outer axis; 0: any
-  for (std::size_t i = extents.size() - 2; i-- > 0;) {
-    if (extents[i] == 1) continue;
-    if (expected != 0 && strides[i] != expected) return false;
-    expected = strides[i] * extents[i];
-  }
-  return true;
 }
 
 /// The axis with `inner` axes inside it. In NHWC the channels, axis 1, are innermost.
@@ -196,6 +186,16 @@ std::int64_t begin_in_concats(const GraphView& view, PlanNode concat, std::size_
 
 }  // namespace
 
+bool has_one_batch_stride(const Extents& extents, const Strides& strides) {
+  std::int64_t expected = 0;  // of the next outer axis; 0: any
+  for (std::size_t i = extents.size() - 2; i-- > 0;) {
+    if (extents[i] == 1) continue;
+    if (expected != 0 && strides[i] != expected) return false;
+    expected = strides[i] * extents[i];
+  }
+  return true;
+}
+
 bool is_layout_free(const Extents& extents) {
   return is_packed(extents, packed(extents, Layout::channels_last), Layout::channels_first);
 }
@@ -300,13 +300,17 @@ bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides&
     case Role::element_wise:
       // A broadcast operand is small and stays in the cache however it is read.
       if (view.layout() == Layout::channels_last && extents != *view.extents(view.result(node, 0))) return true;
-      return has_dense_rows(extents, strides, layout_of(view, view.result(node, 0)));
+      if (has_dense_rows(extents, strides, layout_of(view, view.result(node, 0)))) return true;
+      if (const PlanNode product = product_scaled_by(view, node, Cuts::ignored);
+          product != no_plan_node && !view.is_weight(value))
+        return reads_rows_of_batches(view, product, view.result(node, 0), strides);
+      return false;
     case Role::rows:
       if (view.operand(node, 0) == value && reduces_places(*view.op(node), extents.size()))
         return has_dense_rows(extents, strides, Layout::channels_first) ||
                has_dense_rows(extents, strides, Layout::channels_last);
       return has_dense_rows(extents, strides, Layout::channels_first);
-    case Role::matmul: return rows || is_matrix(extents, strides);
+    case Role::matmul: return rows || is_matrix(extents, strides) || reads_rows_of_batches(view, node, value, strides);
     case Role::convolution:
     case Role::pooling:
       if (view.operand(node, 0) != value) return rows || is_packed(extents, strides, view.layout());
@@ -410,6 +414,12 @@ bool is_view(const GraphView& view, PlanNode node) {
     if (!seen(view, value)) return false;
   }
   return true;
+}
+
+bool keeps_rows(const GraphView& view, PlanNode transpose) {
+  const auto& permutation = as<op::Transpose>(view, transpose).permutation;
+  const auto rank = static_cast<std::int64_t>(permutation.size());
+  return rank >= 2 && permutation.back() == rank - 1;
 }
 
 bool can_write_transposed(const GraphView& view, PlanNode transpose) {

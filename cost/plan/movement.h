@@ -35,6 +35,9 @@ bool is_packed(const Extents& extents, const Strides& strides, Layout layout);
 /// Whether a value with these strides has no gaps in row-major order. Strides along axes of extent 1 do not matter.
 bool is_dense(const Extents& extents, const Strides& strides);
 
+/// Whether the leading axes, without the last two, can be walked with one stride.
+bool has_one_batch_stride(const Extents& extents, const Strides& strides);
+
 /// Whether both layouts are the same for these extents.
 bool is_layout_free(const Extents& extents);
 /// Whether any kernel can write a value with these strides, unless it only moves data: it has gaps between examples at
@@ -50,7 +53,8 @@ Layout layout_of(const GraphView& view, PlanValue value);
 /// it has to be copied because a reader cannot read it in place, or if it has another producer.
 ///
 /// Element-wise operators, reductions and other copies read rows that begin anywhere. A matmul reads matrices in either
-/// orientation with any stride. Convolutions and pooling read examples with any stride and, in NHWC, a part of the
+/// orientation with any stride, and one stride between batches; attention reads batches with any strides
+/// (attention_form.h). Convolutions and pooling read examples with any stride and, in NHWC, a part of the
 /// channels, if its begin, its length and the number of all channels are multiples of 4. All other readers need a dense
 /// value.
 std::optional<Strides> seen(const GraphView& view, PlanValue value);
@@ -74,6 +78,8 @@ bool ends_views(const GraphView& view, PlanValue value);
 /// Whether a node that only moves data needs no kernel: all of its used results are views.
 bool is_view(const GraphView& view, PlanNode node);
 
+/// Whether a transpose leaves the last axis where it is.
+bool keeps_rows(const GraphView& view, PlanNode transpose);
 /// Whether a matmul could write its result directly in the order of this transpose. Does not check that the producer is
 /// a matmul.
 bool can_write_transposed(const GraphView& view, PlanNode transpose);

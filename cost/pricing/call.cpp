@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "cost/plan/added_bias.h"
+#include "cost/plan/attention_form.h"
 #include "cost/plan/cover.h"
 #include "cost/pricing/gelu_steps.h"
 #include "ops/core/error.h"
@@ -19,6 +20,8 @@ class CallMaker {
   CallMaker(const GraphView& view, const Kernel& kernel, Precision precision)
       : view_(view), kernel_(kernel), precision_(precision), members_(kernel.nodes), bias_(added_bias(view, kernel)) {
     std::sort(members_.begin(), members_.end());
+    for (const PlanNode member : members_)
+      if (is_softmax(view, member) && (guard_ = guard_after(view, member))) guarded_ = member;
     placed_.read.reserve(kernel.read.size());
     placed_.call.read.reserve(kernel.read.size());
     placed_.written.reserve(kernel.written.size());
@@ -45,6 +48,7 @@ class CallMaker {
 
  private:
   bool is_member(PlanNode node) const { return std::binary_search(members_.begin(), members_.end(), node); }
+  bool is_choice(PlanNode node) const { return guarded_ != no_plan_node && guard_->choice == node && is_member(node); }
 
   /// Whether a value is the right factor of a matmul, and used for nothing else in this kernel.
   bool is_right_factor(PlanValue value) const {
@@ -157,6 +161,11 @@ class CallMaker {
         first_result(node) = first_result(kernel_.main);
         continue;
       }
+      if (is_choice(node)) {
+        first_result(node) = first_result(guarded_);
+        call.steps.back().zeroes_nan = true;
+        continue;
+      }
       if (node == kernel_.main) call.main = call.steps.size();
       Call::Step step{*view_.op(node), {}, next};
       if (std::holds_alternative<op::ScalarMul>(step.op)) step.op = op::Mul{};  // the same work at the same price
@@ -208,6 +217,11 @@ class CallMaker {
 
   void visit(PlanNode node, std::vector<PlanNode>& order) {
     if (std::find(order.begin(), order.end(), node) != order.end()) return;
+    if (is_choice(node)) {  // between the softmax and 0, by the softmax itself
+      visit(guarded_, order);
+      order.push_back(node);
+      return;
+    }
     for (std::size_t i = 0; i < view_.operands(node); ++i) {
       const PlanValue value = ordered_operand(node, i);
       const PlanNode producer = view_.producer(value);
@@ -351,6 +365,8 @@ class CallMaker {
   Precision precision_;
   std::vector<PlanNode> members_;
   std::optional<AddedBias> bias_;
+  std::optional<Guard> guard_;
+  PlanNode guarded_ = no_plan_node;  ///< the softmax that has this guard
   PlacedCall placed_;
 };
 
@@ -450,7 +466,8 @@ std::string text_of(const Call& call) {
   for (const Call::Operand& operand : call.written) text += " " + text_of(operand);
   text += ":";
   for (const Call::Step& step : call.steps)
-    text += fmt::format(" {}({})", ops::text_of(step.op), fmt::join(step.operands, ","));
+    text +=
+        fmt::format(" {}({}){}", ops::text_of(step.op), fmt::join(step.operands, ","), step.zeroes_nan ? " or 0" : "");
   for (const Call::Piece& piece : call.pieces) text += " " + text_of(piece);
   if (call.gather_axis) text += fmt::format(" gather {}", *call.gather_axis);
   if (call.function) text += text_of(*call.function);

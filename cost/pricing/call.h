@@ -29,6 +29,7 @@ struct Call {
     Operator op;
     std::vector<std::uint32_t> operands;
     std::uint32_t first_result = 0;
+    bool zeroes_nan = false;  ///< of a softmax: its result has 0 in place of NaN
     bool operator==(const Step&) const = default;
   };
   /// A block of elements copied unchanged. Both sides are walked in row-major order, `from_extents` on one and

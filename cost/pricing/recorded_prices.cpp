@@ -48,6 +48,7 @@ std::size_t hash_of(const Call& call) {
   for (const Call::Step& step : call.steps) {
     hash.add(ops::hash_of(step.op));
     hash.add_all(step.operands);
+    hash.add(step.zeroes_nan);
   }
   for (const Call::Piece& piece : call.pieces) {
     hash.add(piece.read);

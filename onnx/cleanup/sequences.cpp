@@ -1,5 +1,5 @@
 // Joins nodes in sequence: several views become one Reshape, two transposes one, two slices one, and a matrix product
-// with a sum behind it one Gemm.
+// with a sum behind it one Gemm. Views around an element-wise node or a transpose that cancel each other are omitted.
 #include <algorithm>
 
 #include "onnx/cleanup/passes.h"
@@ -120,6 +120,126 @@ bool join_transposes(const Context& context, const proto::NodeProto& node) {
   return true;
 }
 
+std::optional<Extents> extents_if_known(const Type& type) {
+  if (!type.shape) return std::nullopt;
+  Extents extents;
+  for (const Dim& dim : *type.shape) {
+    if (!dim.known()) return std::nullopt;
+    extents.push_back(*dim.known());
+  }
+  return extents;
+}
+
+/// The shape in which an operand broadcasts to `to` as it broadcasts to `from` in its own shape; both have the same
+/// elements. Nothing if there is none: within axes that become others, it must have all elements or one.
+std::optional<Extents> shape_after(const Extents& operand, const Extents& from, const Extents& to) {
+  if (operand.size() > from.size()) return std::nullopt;
+  Extents own(from.size() - operand.size(), 1), result;
+  own.insert(own.end(), operand.begin(), operand.end());
+  for (std::size_t i = 0, j = 0; i < from.size() || j < to.size();) {
+    // The fewest axes of both shapes with the same number of elements.
+    const std::size_t first = i, begin = j;
+    std::int64_t have = i < from.size() ? from[i++] : 1, want = j < to.size() ? to[j++] : 1;
+    while (have != want) {
+      if (have < want ? i == from.size() : j == to.size()) return std::nullopt;
+      have < want ? have *= from[i++] : want *= to[j++];
+    }
+    const bool is_whole =
+        std::equal(own.begin() + static_cast<std::ptrdiff_t>(first), own.begin() + static_cast<std::ptrdiff_t>(i),
+                   from.begin() + static_cast<std::ptrdiff_t>(first));
+    for (std::size_t k = first; k < i && !is_whole; ++k)
+      if (own[k] != 1) return std::nullopt;
+    for (std::size_t k = begin; k < j; ++k) result.push_back(is_whole ? to[k] : 1);
+  }
+  return result;
+}
+
+bool is_element_wise(const proto::NodeProto& node) {
+  static constexpr std::string_view names[] = {"Add", "Sub", "Mul", "Div"};
+  return is_default_domain(node.domain()) && node.input_size() == 2 && node.output_size() == 1 &&
+         std::find(std::begin(names), std::end(names), node.op_type()) != std::end(names);
+}
+
+/// view(f(view(x), c)) = f(x, c') if the views cancel each other, with a constant c in another shape.
+bool drop_views_around(const Context& context, const proto::NodeProto& node) {
+  const auto& values = context.imported.values;
+  GraphEdit& edit = context.edit;
+  if (lowered_to<op::Reshape>(context, node) == nullptr || !is_default_domain(node.domain())) return false;
+  const proto::NodeProto* const middle = before(context, node);
+  if (middle == nullptr || !is_element_wise(*middle)) return false;
+  const Type &outer = values.at(node.output(0)).type(), &inner = values.at(middle->output(0)).type();
+  const auto to = extents_if_known(outer), from = extents_if_known(inner);
+  if (!to || !from) return false;
+  for (const int place : {0, 1}) {
+    const std::string &viewed = middle->input(place), &other = middle->input(1 - place);
+    const proto::NodeProto* const first = edit.uses(viewed) == 1 ? edit.producer(viewed) : nullptr;
+    if (first == nullptr || lowered_to<op::Reshape>(context, *first) == nullptr || edit.constant(other) == nullptr)
+      continue;
+    if (!(values.at(viewed).type() == inner) || !(values.at(first->input(0)).type() == outer)) continue;
+    const auto own = extents_if_known(values.at(other).type());
+    const auto shape = own ? shape_after(*own, *from, *to) : std::nullopt;
+    if (!shape) continue;
+    const std::string reshaped = edit.fresh_name(other + "_reshaped"), target = edit.fresh_name(reshaped + "_shape");
+    edit.add_constant(target, Array::of<std::int64_t>({static_cast<std::int64_t>(shape->size())}, *shape));
+    auto reshape = std::make_unique<proto::NodeProto>();
+    reshape->set_op_type("Reshape");
+    reshape->add_input(other);
+    reshape->add_input(target);
+    reshape->add_output(reshaped);
+    edit.add(std::move(reshape));
+    std::vector<std::string> inputs{first->input(0), reshaped};
+    if (place == 1) std::swap(inputs[0], inputs[1]);
+    rewrite(edit, node, middle->op_type(), inputs);
+    edit.remove(*middle);
+    edit.remove(*first);
+    return true;
+  }
+  return false;
+}
+
+/// view(transpose(view(x))) = transpose(x) if the first view joins axes that the second takes apart again. PyTorch
+/// exports the transpose of keys so, for any number of batch dimensions.
+bool drop_views_around_transpose(const Context& context, const proto::NodeProto& node) {
+  const auto& values = context.imported.values;
+  if (lowered_to<op::Reshape>(context, node) == nullptr) return false;
+  const proto::NodeProto* const middle = before(context, node);
+  const auto* const transpose = middle != nullptr ? lowered_to<op::Transpose>(context, *middle) : nullptr;
+  const proto::NodeProto* const first = transpose != nullptr ? before(context, *middle) : nullptr;
+  if (first == nullptr || lowered_to<op::Reshape>(context, *first) == nullptr) return false;
+  const std::string input = first->input(0);
+  const auto from = extents_if_known(values.at(input).type()),
+             joined = extents_if_known(values.at(first->output(0)).type()),
+             to = extents_if_known(values.at(node.output(0)).type());
+  if (!from || !joined || !to) return false;
+  std::vector<std::vector<std::int64_t>> parts;  // the axes of x that each axis of the transpose consists of
+  std::size_t next = 0;
+  for (const std::int64_t extent : *joined) {
+    parts.emplace_back();
+    for (std::int64_t product = 1; product != extent; product *= (*from)[next++]) {
+      if (next == from->size() || product > extent) return false;
+      parts.back().push_back(static_cast<std::int64_t>(next));
+    }
+  }
+  // Axes of extent 1 that come and go cost nothing.
+  const auto is_joined = [&](const std::vector<std::int64_t>& axes) {
+    return std::count_if(axes.begin(), axes.end(),
+                         [&](std::int64_t axis) { return (*from)[static_cast<std::size_t>(axis)] != 1; }) > 1;
+  };
+  if (std::none_of(parts.begin(), parts.end(), is_joined)) return false;
+  std::vector<std::int64_t> permutation;
+  Extents moved;
+  for (const std::int64_t axis : transpose->permutation)
+    for (const std::int64_t part : parts[static_cast<std::size_t>(axis)]) {
+      permutation.push_back(part);
+      moved.push_back((*from)[static_cast<std::size_t>(part)]);
+    }
+  if (permutation.size() != from->size() || moved != *to) return false;
+  rewrite(context.edit, node, "Transpose", {input}, permutation);
+  context.edit.remove(*middle);
+  context.edit.remove(*first);
+  return true;
+}
+
 /// The elements of a constant operand of one dimension; nothing if it is not one.
 std::optional<std::vector<std::int64_t>> list_of(const Context& context, const proto::NodeProto& node, int operand) {
   const proto::TensorProto* const tensor =
@@ -225,7 +345,7 @@ void sequences(const Context& context) {
     if (now != *node || opset_of(context.edit.model(), *now) < 7) continue;
     std::string name = name_of(*now);
     if (join_views(context, *now) || join_transposes(context, *now) || join_slices(context, *now) ||
-        join_sum(context, *now))
+        join_sum(context, *now) || drop_views_around(context, *now) || drop_views_around_transpose(context, *now))
       context.done.push_back(std::move(name));
   }
 }

@@ -43,7 +43,7 @@ class Cutter {
     auto next = static_cast<std::uint32_t>(part.read.size());
     for (const std::size_t i : steps) {
       const cost::Call::Step& step = call_.steps[i];
-      cost::Call::Step again{step.op, {}, next};
+      cost::Call::Step again{step.op, {}, next, step.zeroes_nan};
       for (const std::uint32_t operand : step.operands) again.operands.push_back(numbers.at(operand));
       numbers[step.first_result] = next++;
       part.call.steps.push_back(std::move(again));
@@ -73,6 +73,18 @@ class Cutter {
   std::int64_t scratch_ = 0;
 };
 
+/// The steps that come before this one because it needs their results, in their order.
+std::vector<std::size_t> steps_needed_by(const cost::Call& call, std::size_t step) {
+  std::vector<std::uint32_t> needed = call.steps[step].operands;
+  std::vector<std::size_t> steps;
+  for (std::size_t i = step; i-- > 0;) {
+    if (std::find(needed.begin(), needed.end(), call.steps[i].first_result) == needed.end()) continue;
+    needed.insert(needed.end(), call.steps[i].operands.begin(), call.steps[i].operands.end());
+    steps.insert(steps.begin(), i);
+  }
+  return steps;
+}
+
 /// The first variant of a part that is a single launch, of our own or of a library.
 std::optional<Launch> launch_of(const Part& part, const std::vector<Lowering>& ways, bool own) {
   for (const Lowering& way : ways) {
@@ -99,11 +111,18 @@ std::vector<Lowering> attention_in_parts(const cost::Call& call,
   const std::size_t softmax =
       place_of([](const cost::Call::Step& step) { return std::holds_alternative<op::Softmax>(step.op); });
   check(first < softmax && softmax + 1 < call.steps.size(), "attention is a product, a softmax and a product");
+  const std::vector<std::size_t> scales = steps_needed_by(call, first);
   std::vector<std::size_t> before, after;
   for (std::size_t i = 0; i < call.steps.size(); ++i)
-    if (i != first) (i <= softmax ? before : after).push_back(i);
+    if (i != first && std::find(scales.begin(), scales.end(), i) == scales.end())
+      (i <= softmax ? before : after).push_back(i);
   using Kind = cost::Kernel::Kind;
   Cutter cutter(call);
+  std::vector<Launch> scaled;
+  for (const std::size_t scale : scales) {
+    const Part part = cutter.cut(Kind::element_wise, {scale}, 0);
+    scaled.push_back(*launch_of(part, ways(part.call), true));
+  }
   const Part scores = cutter.cut(Kind::matmul, {first}, 0), rows = cutter.cut(Kind::rows, before, before.size() - 1),
              sums = cutter.cut(Kind::matmul, after, 0);
   const std::vector<Lowering> of_scores = ways(scores.call), of_rows = ways(rows.call), of_sums = ways(sums.call);
@@ -111,8 +130,10 @@ std::vector<Lowering> attention_in_parts(const cost::Call& call,
   for (const bool own : {false, true}) {
     const auto one = launch_of(scores, of_scores, own), two = launch_of(rows, of_rows, true),
                three = launch_of(sums, of_sums, own);
-    if (one && two && three)
-      all.push_back({own ? "parts of our own" : "parts", {*one, *two, *three}, cutter.scratch_bytes()});
+    if (!one || !two || !three) continue;
+    Lowering way{own ? "parts of our own" : "parts", scaled, cutter.scratch_bytes()};
+    way.launches.insert(way.launches.end(), {*one, *two, *three});
+    all.push_back(std::move(way));
   }
   return all;
 }

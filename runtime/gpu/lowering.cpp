@@ -341,12 +341,16 @@ std::vector<Lowering> lowerings(const cost::Call& call) {
       const Product product(call);
       add_ways(product, matmul(call, product), ways);
       add_tensor_ways(call, ways);
+      for (Lowering& way : through_dense_batches(call, lowerings)) ways.push_back(std::move(way));
       break;
     }
-    case cost::Kernel::Kind::attention:
+    case cost::Kernel::Kind::attention: {
+      const auto in_parts = [](const cost::Call& same) { return attention_in_parts(same, lowerings); };
       for (auto& [name, launch] : attention_sources(call)) ways.push_back({name, {std::move(launch)}, 0});
-      for (Lowering& way : attention_in_parts(call, lowerings)) ways.push_back(std::move(way));
+      for (Lowering& way : in_parts(call)) ways.push_back(std::move(way));
+      for (Lowering& way : through_dense_batches(call, in_parts)) ways.push_back(std::move(way));
       break;
+    }
     case cost::Kernel::Kind::element_wise: ways.push_back({"own", {element_wise_source(call)}, 0}); break;
     case cost::Kernel::Kind::rows: ways.push_back({"own", {rows_source(call)}, 0}); break;
     case cost::Kernel::Kind::pooling: ways.push_back({"own", {pooling_source(call)}, 0}); break;

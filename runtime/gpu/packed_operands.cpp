@@ -27,6 +27,36 @@ SourceLaunch copy(const cost::Call::Operand& from, Argument source, const cost::
   return launch;
 }
 
+/// A variant of `dense`, for the call: both differ in the places of some operands, which are copied into scratch memory
+/// or from there.
+Lowering with_copies(const cost::Call& call, const cost::Call& dense, Lowering way) {
+  std::vector<Launch> before, after;
+  std::int64_t end = way.scratch_bytes;
+  const auto move = [&](Argument own, const cost::Call::Operand& from, const cost::Call::Operand& to) {
+    if (from == to) return;
+    const bool is_read = own.place == Argument::Place::read;
+    const Argument copied{Argument::Place::scratch, 0, cost::aligned_size(end)};
+    end = copied.offset + dense_bytes(to);
+    for (Launch& launch : way.launches)
+      for_each_argument(launch, [&](Argument& argument) {
+        if (argument.place == own.place && argument.index == own.index)
+          argument = {copied.place, copied.index, copied.offset + argument.offset};
+      });
+    if (is_read)
+      before.emplace_back(copy(from, own, to, copied));
+    else
+      after.emplace_back(copy(to, copied, from, own));
+  };
+  for (std::uint32_t i = 0; i < call.read.size(); ++i) move({Argument::Place::read, i, 0}, call.read[i], dense.read[i]);
+  for (std::uint32_t i = 0; i < call.written.size(); ++i)
+    move({Argument::Place::written, i, 0}, call.written[i], dense.written[i]);
+  way.launches.insert(way.launches.begin(), before.begin(), before.end());
+  way.launches.insert(way.launches.end(), after.begin(), after.end());
+  way.is_makeshift = true;
+  way.scratch_bytes = end;
+  return way;
+}
+
 }  // namespace
 
 void for_each_argument(Launch& launch, const std::function<void(Argument&)>& visit) {
@@ -61,8 +91,7 @@ cost::Call::Operand without_gaps(cost::Call::Operand operand) {
 std::vector<Lowering> through_copies(const cost::Call& call, std::uint32_t read,
                                      const std::function<std::vector<Lowering>(const cost::Call&)>& ways) {
   std::vector<Lowering> all;
-  for (const auto& way_to_copy : {std::pair(false, true), std::pair(true, false), std::pair(true, true)}) {
-    const bool gathers = way_to_copy.first, scatters = way_to_copy.second;  // named for the lambdas
+  for (const auto& [gathers, scatters] : {std::pair(false, true), std::pair(true, false), std::pair(true, true)}) {
     if ((gathers && !is_part_of_channels(call.read[read])) || (scatters && !is_part_of_channels(call.written[0])))
       continue;
     cost::Call dense = call;
@@ -71,33 +100,31 @@ std::vector<Lowering> through_copies(const cost::Call& call, std::uint32_t read,
     for (Lowering& way : ways(dense)) {
       // If the product is already in scratch memory, the next launch writes the result directly into its place.
       if (scatters && way.launches.size() > 1) continue;
-      const Argument x{Argument::Place::scratch, 0, cost::aligned_size(way.scratch_bytes)};
-      const Argument y{Argument::Place::scratch, 0,
-                       x.offset + (gathers ? cost::aligned_size(dense_bytes(call.read[read])) : 0)};
-      for (Launch& launch : way.launches)
-        for_each_argument(launch, [&](Argument& argument) {
-          const std::int64_t offset = argument.offset;
-          if (gathers && argument.place == Argument::Place::read && argument.index == read)
-            argument = x;
-          else if (scatters && argument.place == Argument::Place::written)
-            argument = y;
-          else
-            return;
-          argument.offset += offset;
-        });
-      if (gathers) {
-        way.name = "gathered " + way.name;
-        way.launches.insert(way.launches.begin(),
-                            copy(call.read[read], {Argument::Place::read, read, 0}, dense.read[read], x));
-      }
-      if (scatters) {
-        way.name += " scattered";
-        way.launches.emplace_back(copy(dense.written[0], y, call.written[0], {Argument::Place::written, 0, 0}));
-      }
-      way.is_makeshift = true;
-      way.scratch_bytes = y.offset + (scatters ? cost::aligned_size(dense_bytes(call.written[0])) : 0);
-      all.push_back(std::move(way));
+      if (gathers) way.name = "gathered " + way.name;
+      if (scatters) way.name += " scattered";
+      all.push_back(with_copies(call, dense, std::move(way)));
     }
+  }
+  return all;
+}
+
+std::vector<Lowering> through_dense_batches(const cost::Call& call,
+                                            const std::function<std::vector<Lowering>(const cost::Call&)>& ways) {
+  cost::Call dense = call;
+  const auto pack = [](cost::Call::Operand& operand) {
+    if (operand.extents.size() > 2 && !cost::has_one_batch_stride(operand.extents, operand.strides))
+      operand.strides = cost::packed(operand.extents, cost::Layout::channels_first);
+  };
+  for (const cost::Call::Step& step : call.steps)
+    if (std::holds_alternative<op::MatMul>(step.op))
+      for (const std::uint32_t factor : step.operands)
+        if (factor < call.read.size()) pack(dense.read[factor]);
+  pack(dense.written[0]);
+  if (dense == call) return {};
+  std::vector<Lowering> all;
+  for (Lowering& way : ways(dense)) {
+    way.name = "copied " + way.name;
+    all.push_back(with_copies(call, dense, std::move(way)));
   }
   return all;
 }

@@ -1,5 +1,5 @@
-// Handles products whose image or result is a part of the channels of an NHWC tensor. Kernels that do not accept such
-// operands work on dense copies in scratch memory.
+// Handles products whose operands lie as not every kernel accepts them: a part of the channels of an NHWC tensor, or
+// batches with several strides. Other kernels work on dense copies in scratch memory.
 #pragma once
 
 #include <cstdint>
@@ -23,5 +23,10 @@ cost::Call::Operand without_gaps(cost::Call::Operand operand);
 /// operands.
 std::vector<Lowering> through_copies(const cost::Call& call, std::uint32_t read,
                                      const std::function<std::vector<Lowering>(const cost::Call&)>& ways);
+
+/// The variants of a product or attention through dense copies of the factors, and of the result, whose batches have
+/// several strides: libraries do not accept these. None if there are no such operands.
+std::vector<Lowering> through_dense_batches(const cost::Call& call,
+                                            const std::function<std::vector<Lowering>(const cost::Call&)>& ways);
 
 }  // namespace taso::gpu

@@ -177,13 +177,19 @@ class Bounding {
             break;
           prices_of_.back() = least();
           const auto& left = graph_.computed_by(one.operands[0]);
-          if (std::any_of(left.begin(), left.end(), [&](std::size_t node) { return is_softmax(node); }))
+          if (std::any_of(left.begin(), left.end(), [&](std::size_t node) { return is_softmax(node) || !role(node); }))
             prices_of_.back() = std::min(prices_of_.back(), least(Kernel::Kind::attention));
           break;
         }
         default: break;
       }
     }
+  }
+
+  bool has_weight(std::size_t node) const {
+    const auto& operands = computation(node).operands;
+    return std::any_of(operands.begin(), operands.end(),
+                       [&](ValueId operand) { return operand != no_value && store_.weight_only(operand); });
   }
 
   /// Whether an operand may be a weight in one graph and computed at run time in another.
@@ -255,7 +261,7 @@ class Bounding {
       IntegerProgram::Terms after{{leads[node], -1}, {pays, 1}};
       for (const std::size_t by : graph_.used_by(graph_.nodes()[node].results[0])) {
         if (place_of_[by] == none) continue;
-        if (role(by) == Role::rows)
+        if (role(by) == Role::rows || (role(by) == Role::matmul && has_weight(node)))  // a scale, of attention
           after.emplace_back(place_of_[by], 1);
         else if (leads[by] != none)
           after.emplace_back(leads[by], 1);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "cost/plan/attention_form.h"
 #include "ops/core/error.h"
 #include "search/exact/integer_program.h"
 
@@ -81,6 +82,10 @@ class ExactPlanner {
   bool may_join(PlanValue value, PlanNode user) const {
     const PlanNode producer = view_.producer(value);
     const std::optional<Role> before = role(producer), after = role(user);
+    const auto guarded_by = [&](PlanNode node) { return cost::softmax_guarded_by(view_, node); };
+    if (const PlanNode softmax = guarded_by(user); softmax != cost::no_plan_node)
+      return producer == softmax || guarded_by(producer) == softmax;
+    if (guarded_by(producer) != cost::no_plan_node) return after == Role::matmul;
     if (!before || !after) return false;
     const bool computes = *before == Role::element_wise || *before == Role::convolution || *before == Role::matmul ||
                           *before == Role::rows;
@@ -88,7 +93,7 @@ class ExactPlanner {
     switch (*after) {
       case Role::element_wise: return *view_.extents(view_.result(user, 0)) == *view_.extents(value);
       case Role::rows: return *before == Role::element_wise || (*before == Role::matmul && is_softmax(user));
-      case Role::matmul: return is_softmax(producer);
+      case Role::matmul: return is_softmax(producer) || cost::product_scaled_by(view_, producer) == user;
       case Role::transpose: return *before == Role::element_wise || *before == Role::matmul;
       default: return false;
     }

@@ -86,6 +86,8 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
               steps_of_slices = pool.constant(
                   "steps", {ElementType::float32, shape_of({4})},
                   std::make_shared<HeldWeight>(Array::of<float>({4}, {0x1p-9F, 0x1p-8F, 0x1.5p-9F, 0x1p-9F}))),
+              nothing = pool.constant("nothing", {ElementType::float32, Shape{}},
+                                      std::make_shared<HeldWeight>(Array::scalar(0.0F))),
               zero = pool.constant("zero", {ElementType::int16, Shape{}},
                                    std::make_shared<HeldWeight>(Array::scalar(std::int16_t{5}))),
               zeros = pool.constant("zeros", {ElementType::int16, shape_of({4})},
@@ -249,7 +251,10 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         break;
       }
       case 25: {  // attention, or nearly
-        Value scores = pool.apply(op::MatMul{}, {x, some()});
+        const auto turned = [&](const Value& value, const std::vector<std::int64_t>& permutation) {
+          return random.chance(0.4) ? pool.apply(op::Transpose{permutation}, {value}) : value;
+        };
+        Value scores = pool.apply(op::MatMul{}, {turned(x, {0, 2, 1, 3}), turned(some(), {0, 2, 3, 1})});
         for (std::size_t j = random.below(3); j > 0; --j)
           scores =
               random.chance(0.5) ? pool.apply(op::Mul{}, {scores, image}) : pool.apply(op::Add{}, {some(), scores});
@@ -257,8 +262,14 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         Value shares = pool.apply(op::Softmax{random.chance(0.1) ? 2 : 3}, {scores});
         if (random.chance(0.1)) values.push_back(shares);
         if (random.chance(0.1)) shares = pool.apply(op::Relu{}, {shares});
+        if (random.chance(0.3)) {
+          const Value is_nan = apply_plain(pool, plain("IsNaN"), {ElementType::boolean, shares.shape()}, {shares});
+          shares = apply_plain(pool, plain("Where"), shares.type(),
+                               {is_nan, random.chance(0.9) ? nothing : step, random.chance(0.9) ? shares : x});
+          if (random.chance(0.1)) values.push_back(shares);
+        }
         result = random.chance(0.1) ? pool.apply(op::MatMul{}, {some(), shares})
-                                    : pool.apply(op::MatMul{}, {shares, some()});
+                                    : pool.apply(op::MatMul{}, {shares, turned(some(), {0, 2, 1, 3})});
         if (random.chance(0.2)) result = pool.apply(op::Relu{}, {result});
         if (random.chance(0.3)) result = pool.apply(op::Transpose{{0, 2, 1, 3}}, {result});
         break;

@@ -182,6 +182,10 @@ class Parser {
         lexer_.accept(",");
       }
       const ops::Node& node = graph.pool->add(op, operands);
+      if (lexer_.accept_word("or")) {  // in place of NaN, by two more operations
+        number();
+        kernel_.operations += 2 * static_cast<double>(count(*node.outputs()[0].shape).known().value_or(0));
+      }
       for (std::size_t i = 0; i < node.outputs().size(); ++i) values.push_back(node.output(i));
       if (main == nullptr || role_of(op) == role()) main = &node;
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
@@ -168,6 +169,7 @@ class ComputedAhead {
     if (is_a<op::BatchNorm>(expected)) return is_normalised(expected, actual, open);
     if (is_a<op::Concat>(expected) && is_a<op::Concat>(actual)) return is_joined(expected, actual, open);
     if (starts_from_zero(expected, actual, open)) return true;
+    if (works_without_views(expected, actual, open) || moves_alike(expected, actual, open)) return true;
     if (is_idle_dropout(expected)) {
       open.emplace_back(expected.node->inputs()[0], actual);
       return true;
@@ -247,6 +249,106 @@ class ComputedAhead {
     }
     open.insert(open.end(), unknown.begin(), unknown.end());
     return true;
+  }
+
+  /// The value of which this is a view, or a view of a view.
+  static Value viewed(Value value) {
+    while (is_a<op::Reshape>(value)) value = value.node->inputs()[0];
+    return value;
+  }
+
+  static bool is_known(const Type& type) {
+    return type.shape &&
+           std::all_of(type.shape->begin(), type.shape->end(), [](const Dim& dim) { return dim.known().has_value(); });
+  }
+
+  /// What views and transposes move, and these, the last first.
+  struct Moved {
+    Value whole;
+    std::vector<const Operator*> steps;
+  };
+  static Moved moved(Value value) {
+    Moved found;
+    for (; is_a<op::Reshape>(value) || is_a<op::Transpose>(value); value = value.node->inputs()[0])
+      found.steps.push_back(value.node->as_operator());
+    found.whole = value;
+    return found;
+  }
+
+  /// Whether both move the elements of a value in the same way: shown with the numbers of its elements.
+  static bool moves_alike(const Value& expected, const Value& actual, OpenPairs& open) {
+    constexpr std::int64_t most_elements = std::int64_t{1} << 26;
+    const Moved wanted = moved(expected), given = moved(actual);
+    if (wanted.steps.empty() || given.steps.empty() || !(wanted.whole.type() == given.whole.type())) return false;
+    if (!is_known(wanted.whole.type()) || !is_known(expected.type())) return false;
+    const Extents extents = extents_of(wanted.whole.shape());
+    if (count(extents) > most_elements) return false;
+    std::vector<double> numbers(static_cast<std::size_t>(count(extents)));
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i);
+    std::vector<Array> both(2, Array::of<double>(extents, numbers));
+    try {
+      for (const std::size_t i : {0U, 1U}) {
+        const std::vector<const Operator*>& steps = i == 0 ? wanted.steps : given.steps;
+        for (std::size_t step = steps.size(); step-- > 0;) both[i] = Numbers::apply(*steps[step], {both[i]}).front();
+      }
+    } catch (const InputError&) {
+      return false;
+    }
+    if (!identical(both[0], both[1])) return false;
+    open.emplace_back(wanted.whole, given.whole);
+    return true;
+  }
+
+  /// All elements of an array that broadcasts to these extents, in their order; nothing if it does not.
+  static std::optional<std::vector<double>> broadcast_elements(const Array& array, const Extents& extents) {
+    if (array.rank() > extents.size() || !is_floating(array.type())) return std::nullopt;
+    const std::size_t more = extents.size() - array.rank();
+    for (std::size_t i = 0; i < array.rank(); ++i)
+      if (array.extents()[i] != 1 && array.extents()[i] != extents[more + i]) return std::nullopt;
+    const std::vector<double> own = array.doubles();
+    std::vector<double> all;
+    for (std::int64_t place = 0; place < count(extents); ++place) {
+      std::int64_t rest = place, at = 0, step = 1;
+      for (std::size_t i = extents.size(); i-- > 0; rest /= extents[i]) {
+        if (i < more) continue;
+        if (array.extents()[i - more] != 1) at += rest % extents[i] * step;
+        step *= array.extents()[i - more];
+      }
+      all.push_back(own[static_cast<std::size_t>(at)]);
+    }
+    return all;
+  }
+
+  /// Whether an operand of both operators has the same known numbers beside each element, bit by bit.
+  bool meets_the_same(const Value& a, const Type& of_a, const Value& b, const Type& of_b) {
+    if (!is_known(of_a) || !is_known(of_b)) return false;
+    const Array *const first = first_.of(a), *const second = first_.of(b);
+    if (first == nullptr || second == nullptr || first->type() != second->type()) return false;
+    for (const auto& [value, array] : {std::pair(a, first), std::pair(b, second)})
+      if (second_.of(value) == nullptr || !identical(*second_.of(value), *array)) return false;  // depends on sizes
+    const auto wanted = broadcast_elements(*first, extents_of(*of_a.shape)),
+               given = broadcast_elements(*second, extents_of(*of_b.shape));
+    return wanted && given && wanted->size() == given->size() &&
+           std::memcmp(wanted->data(), given->data(), wanted->size() * sizeof(double)) == 0;
+  }
+
+  /// view(f(view(x), c)) as f(x, d), where d meets each element of x as c does.
+  bool works_without_views(const Value& expected, const Value& actual, OpenPairs& open) {
+    if (!is_a<op::Reshape>(expected) || !(expected.type() == actual.type()) || !expected.type().shape) return false;
+    const Value inner = viewed(expected);
+    const Operator *const op = inner.node->as_operator(), *const now = actual.node->as_operator();
+    if (op == nullptr || now == nullptr || ops::role_of(*op) != ops::KernelRole::element_wise) return false;
+    const auto operands = inner.node->inputs(), others = actual.node->inputs();
+    if (operands.size() != 2 || others.size() != 2 || ops::text_of(*op) != ops::text_of(*now)) return false;
+    for (const std::size_t i : {0U, 1U}) {
+      if (!is_a<op::Reshape>(operands[i]) || !(operands[i].type() == inner.type())) continue;
+      const Value from = viewed(operands[i]);
+      if (!(from.type() == expected.type()) || !(others[i].type() == actual.type())) continue;
+      if (!meets_the_same(operands[1 - i], inner.type(), others[1 - i], actual.type())) continue;
+      open.emplace_back(from, others[i]);
+      return true;
+    }
+    return false;
   }
 
   /// Recurrent nodes that differ in initial states which are 0: those may be omitted.

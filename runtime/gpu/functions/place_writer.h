@@ -51,6 +51,9 @@ void write_resize(PlaceWriter& writer);
 void write_roi_align(PlaceWriter& writer);
 void write_rotary_embedding(PlaceWriter& writer);
 void write_grid_sample(PlaceWriter& writer);
+void write_lp_pool(PlaceWriter& writer);
+void write_column_to_image(PlaceWriter& writer);
+void write_determinant(PlaceWriter& writer);
 /// Definitions before the kernel of these.
 std::string region_definitions();
 std::string sampling_definitions(const cost::DeviceFunction& function);

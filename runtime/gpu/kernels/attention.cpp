@@ -55,6 +55,7 @@ class AttentionKernel {
     Computation before = scores(), after = results();
     Parameters parameters;
     for (const std::uint32_t factor : {query_, key_, value_}) parameters.add(call_, false, factor);
+    for (const std::uint32_t scale : scale_operands_) parameters.add(call_, false, scale);
     for (const Computation* one : {&before, &after})
       for (const Access& access : one->accesses()) parameters.add(call_, access.is_written, access.operand);
 
@@ -77,6 +78,12 @@ class AttentionKernel {
     write_factor(code, "key", key_);
     write_factor(code, "value", value_);
     code.add(attention_start);
+    if (!scales_.empty()) {
+      std::string product;
+      for (const std::uint32_t scale : scale_operands_)
+        product += fmt::format("{}get({}[0])", product.empty() ? "" : " * ", pointer(false, scale));
+      code.line("const float scale = {};", product);
+    }
     write_ahead(code, before, false);
     code.add(attention_round);
     write_ahead(code, before, true);
@@ -119,14 +126,31 @@ class AttentionKernel {
     softmax_ = &*std::find_if(steps.begin(), steps.end(), is_softmax);
     second_ = &*std::find_if(steps.rbegin(), steps.rend(), is_product);
     const std::size_t reads = call_.read.size();
-    if (first_->operands[0] >= reads || first_->operands[1] >= reads || second_->operands[1] >= reads) return false;
+    query_ = unscaled(first_->operands[0]);
+    key_ = unscaled(first_->operands[1]);
+    if (query_ >= reads || key_ >= reads || second_->operands[1] >= reads) return false;
     if (second_->operands[0] != softmax_->first_result || softmax_->operands[0] < reads) return false;
-    query_ = first_->operands[0];
-    key_ = first_->operands[1];
     value_ = second_->operands[1];
     scores_ = values_.extents.at(first_->first_result);
     y_ = values_.extents.at(second_->first_result);
     return std::get<op::Softmax>(softmax_->op).axis == static_cast<std::int64_t>(scores_.size()) - 1;
+  }
+
+  /// The operand that a factor of the first product is, times numbers. These are kept.
+  std::uint32_t unscaled(std::uint32_t value) {
+    while (values_.steps.at(value) < call_.steps.size()) {
+      const cost::Call::Step& step = call_.steps[values_.steps[value]];
+      if (!std::holds_alternative<op::Mul>(step.op)) break;
+      const std::size_t number = ops::count(values_.extents[step.operands[0]]) == 1 ? 0 : 1;
+      if (step.operands[number] >= call_.read.size() || ops::count(values_.extents[step.operands[number]]) != 1) break;
+      scales_.push_back(&step);
+      scale_operands_.push_back(step.operands[number]);
+      value = step.operands[1 - number];
+    }
+    return value;
+  }
+  bool is_scale(const cost::Call::Step& step) const {
+    return std::find(scales_.begin(), scales_.end(), &step) != scales_.end();
   }
 
   bool is_fit() const {
@@ -147,7 +171,7 @@ class AttentionKernel {
     bool is_after = false;
     for (const cost::Call::Step& step : call_.steps) {
       if (&step == second_) is_after = true;
-      if (&step == first_ || &step == softmax_ || &step == second_) continue;
+      if (&step == first_ || &step == softmax_ || &step == second_ || is_scale(step)) continue;
       if (is_after && &step == &call_.steps.back() && std::holds_alternative<op::Transpose>(step.op)) continue;
       if (values_.extents.at(step.first_result) != (is_after ? y_ : scores_)) return false;
     }
@@ -190,15 +214,19 @@ class AttentionKernel {
   /// The steps between the first product, `score`, and the softmax.
   Computation scores() {
     Computation before(call_, values_, scores_);
-    before.give(first_->first_result, aligned(scores_, scores_), [] { return std::string("scores[j][e]"); });
+    before.give(first_->first_result, aligned(scores_, scores_),
+                [this] { return std::string(scales_.empty() ? "scores[j][e]" : "scores[j][e] * scale"); });
     score_ = before.make(softmax_->operands[0], aligned(scores_, scores_));
     return before;
   }
   /// The steps after the second product.
   Computation results() {
     Computation after(call_, values_, y_);
-    after.give(second_->first_result, aligned(y_, y_),
-               [] { return std::string("sums[i * in_chunk + f][2 * h + e] * share[h]"); });
+    after.give(second_->first_result, aligned(y_, y_), [this] {
+      const std::string sum = "sums[i * in_chunk + f][2 * h + e] * share[h]";
+      // Without a share that is a number (the total is 0 or NaN), all shares count as 0.
+      return softmax_->zeroes_nan ? "(total[h] > 0 ? " + sum + " : times_zero(value + n, value_stride))" : sum;
+    });
     stored_ = after.store_result();
     return after;
   }
@@ -295,6 +323,8 @@ class AttentionKernel {
   Values values_;
   bool can_be_done_ = false;
   const cost::Call::Step *first_ = nullptr, *softmax_ = nullptr, *second_ = nullptr;
+  std::vector<const cost::Call::Step*> scales_;  ///< products of a factor and a number
+  std::vector<std::uint32_t> scale_operands_;    ///< these numbers
   std::uint32_t query_ = 0, key_ = 0, value_ = 0;
   Extents scores_, y_;
   std::int64_t rows_ = 0, keys_ = 0, depth_ = 0, columns_ = 0;

@@ -65,6 +65,13 @@ __device__ inline float of_four(float x, bool is_maximum) {  // over the threads
   }
   return x;
 }
+/// A column of values times shares of 0: 0, or NaN if one of them is not finite.
+__device__ inline float times_zero(const element* column, int stride) {
+  float sum = 0;
+#pragma unroll 1  // hardly ever needed
+  for (int key = 0; key < keys; ++key) sum += 0.0f * get(column[key * stride]);
+  return sum;
+}
 /// What exponents are relative to: rows without a finite score are relative to 0, so that they add nothing.
 __device__ inline float base_of(float top) { return top == -infinity() ? 0.0f : top; }
 )";

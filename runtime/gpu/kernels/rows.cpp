@@ -109,7 +109,7 @@ class Rows {
     for (std::size_t i = 1; i < main_.operands.size(); ++i)
       factors.push_back(after_.make(main_.operands[i], aligned(values_.extents.at(main_.operands[i]), x_)));
     after_.give(main_.first_result, result_axes_, [this, factors] {
-      std::string text = "y";
+      std::string text = main_.zeroes_nan ? "(y == y ? y : real(0))" : "y";
       if (!factors.empty()) text += " * " + after_.text(factors[0]);
       if (factors.size() > 1) text += " + " + after_.text(factors[1]);
       return text;

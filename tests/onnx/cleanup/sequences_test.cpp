@@ -93,6 +93,70 @@ TEST_CASE("transposes in sequence become one") {
   }
 }
 
+TEST_CASE("views around an element-wise node that cancel each other are omitted") {
+  auto model = plain_model({6, 2, 4}, {6, 2, 4});
+  auto& graph = *model.mutable_graph();
+  add_integers(graph, "apart", {4}, {3, 2, 2, 4});
+  add_integers(graph, "together", {3}, {6, 2, 4});
+  add_node(graph, "Reshape", {"x", "apart"}, {"a"});
+  const auto add_rest = [&](const std::vector<std::int64_t>& dims, const char* op_type, bool is_second) {
+    std::int64_t count = 1;
+    for (const std::int64_t dim : dims) count *= dim;
+    std::vector<float> numbers;
+    for (std::int64_t i = 0; i < count; ++i) numbers.push_back(static_cast<float>(i) - 2.5F);
+    add_floats(graph, "c", dims, numbers);
+    add_node(graph, op_type, {is_second ? "c" : "a", is_second ? "a" : "c"}, {"b"});
+    add_node(graph, "Reshape", {"b", "together"}, {"y"});
+  };
+  SECTION("with a constant that has all elements of the axes that change") {
+    add_rest({3, 2, 1, 4}, "Add", false);
+    CHECK(clean(model).operators() == Operators{"Add"});
+  }
+  SECTION("not with one that has some of them") {
+    add_rest({2, 1, 4}, "Sub", true);
+    CHECK(clean(model).counts.count("sequences") == 0);
+  }
+  SECTION("with one that lacks them") {
+    add_rest({2, 1}, "Div", true);
+    CHECK(clean(model).operators() == Operators{"Div"});
+  }
+  SECTION("not if the first view has another use") {
+    add_rest({3, 2, 1, 4}, "Mul", false);
+    add_node(graph, "Relu", {"a"}, {"z"});
+    declare(*graph.add_output(), "z", {3, 2, 2, 4});
+    CHECK(clean(model).counts.count("sequences") == 0);
+  }
+}
+
+TEST_CASE("views that join axes around a transpose and take them apart again are omitted") {
+  auto model = plain_model({2, 3, 4, 5}, {2, 3, 5, 4});
+  auto& graph = *model.mutable_graph();
+  add_integers(graph, "joined", {3}, {6, 4, 5});
+  add_integers(graph, "apart", {4}, {2, 3, 5, 4});
+  add_node(graph, "Reshape", {"x", "joined"}, {"a"});
+  auto& turned = add_node(graph, "Transpose", {"a"}, {"b"});
+  SECTION("the axes stay together") {
+    set_integers(turned, "perm", {0, 2, 1});
+    add_node(graph, "Reshape", {"b", "apart"}, {"y"});
+    const auto cleaned = clean(model);
+    CHECK(cleaned.operators() == Operators{"Transpose"});
+    const auto& axes = cleaned.graph().node(0).attribute(0).ints();
+    CHECK(std::vector<std::int64_t>(axes.begin(), axes.end()) == std::vector<std::int64_t>{0, 1, 3, 2});
+  }
+  SECTION("not if they are taken apart in another way") {
+    set_integers(turned, "perm", {1, 0, 2});
+    add_node(graph, "Reshape", {"b", "apart"}, {"y"});
+    CHECK(clean(model).counts.count("sequences") == 0);
+  }
+  SECTION("nor if the transpose has another use") {
+    set_integers(turned, "perm", {0, 2, 1});
+    add_node(graph, "Reshape", {"b", "apart"}, {"y"});
+    add_node(graph, "Relu", {"b"}, {"z"});
+    declare(*graph.add_output(), "z", {6, 5, 4});
+    CHECK(clean(model).counts.count("sequences") == 0);
+  }
+}
+
 TEST_CASE("slices of a slice are joined with it, along other axes") {
   auto model = plain_model({4, 6}, {2, 3});
   auto& graph = *model.mutable_graph();

@@ -17,6 +17,7 @@
 #include "tests/ops/random_graph.h"
 #include "tests/runtime/gpu/call_on_host.h"
 #include "tests/runtime/gpu/source_calls.h"
+#include "tests/runtime/gpu/source_check.h"
 
 namespace taso::test {
 
@@ -215,6 +216,7 @@ struct Trial {
   std::string choice;  ///< empty: any
   Random random;
   std::vector<bool> is_positive;  ///< see RandomCall
+  std::vector<std::uint32_t> masks = {};
 };
 
 /// The operands of a call, and its expected results.
@@ -225,6 +227,8 @@ class Expected {
       const auto elements = span_bytes(operand) / static_cast<std::int64_t>(size_of(operand.element));
       Array data = random_array(trial.random, operand.element, {elements});
       if (inputs_.size() < trial.is_positive.size() && trial.is_positive[inputs_.size()]) make_positive(data);
+      if (std::find(trial.masks.begin(), trial.masks.end(), inputs_.size()) != trial.masks.end())
+        fill_mask(trial.random, operand, data.mutable_data());
       inputs_.emplace_back(data.bytes());
       std::copy_n(data.data(), data.bytes(), inputs_.back().begin());
     }
@@ -374,7 +378,7 @@ void check_own_kernels(const char* name, RandomCall (*make)(Random&), const Pati
       if (ways.empty()) continue;  // some products are for libraries only
       if (kind == cost::Kernel::Kind::copy && seed % 10 == 0) CHECK(device->measure(made.call).trouble.empty());
       const std::string& way = random.pick(ways);
-      trials.push_back({std::move(made.call), way, random, std::move(made.is_positive)});
+      trials.push_back({std::move(made.call), way, random, std::move(made.is_positive), std::move(made.masks)});
     }
     INFO(name << ", the last " << trials.size() << " before seed " << first_seed() + seed);
     std::vector<Outcome> outcomes;
@@ -481,6 +485,9 @@ TEST_CASE("products on the GPU compute the same in all ways", "[gpu]") {
 }
 TEST_CASE("kernels of our own on the GPU compute what they mean", "[gpu]") {
   for (const auto& [name, make] : own_kinds) check_own_kernels(name, make, {300, 8});
+}
+TEST_CASE("attention on the GPU computes what it means", "[gpu]") {
+  check_own_kernels("attention", random_attention, {300, 8});
 }
 // Hidden tests have other names than the rest, so that patterns for the rest do not select them.
 TEST_CASE("many calls on a device compute their meaning", "[.][full]") {

@@ -1,6 +1,22 @@
 #include "tests/runtime/gpu/call_builder.h"
 
 namespace taso::test {
+namespace {
+
+/// Strides of a factor: rows are often parts of longer ones, as those of queries, keys and values of one product, and
+/// heads often lie between rows.
+cost::Strides random_factor(Random& random, Extents extents, bool is_turned) {
+  const std::size_t last = extents.size() - 1;
+  const bool are_between = extents.size() > 2 && random.chance(0.5);
+  if (is_turned) std::swap(extents[last], extents[last - 1]);
+  if (are_between) std::swap(extents[last - 1], extents[last - 2]);
+  cost::Strides strides = random_pitch(random, extents, false);
+  if (are_between) std::swap(strides[last - 1], strides[last - 2]);
+  if (is_turned) std::swap(strides[last], strides[last - 1]);
+  return strides;
+}
+
+}  // namespace
 
 RandomCall random_attention(Random& random) {
   static const std::vector<ElementType> types{ElementType::float32, ElementType::float16, ElementType::bfloat16};
@@ -23,14 +39,23 @@ RandomCall random_attention(Random& random) {
   std::vector<std::uint32_t> masks;
   for (std::size_t i = random.below(3); i > 0; --i)
     masks.push_back(builder.read(random_broadcast(random, scores), random.chance(0.4)));
+  std::optional<std::uint32_t> scale, mask;
+  if (random.chance(0.3)) scale = builder.read(random.chance(0.5) ? Extents{} : Extents{1}, true);
+  if (random.chance(0.4)) builder.made.masks.push_back(*(mask = builder.read(random_broadcast(random, scores))));
   cost::Call& call = builder.made.call;
-  // Rows are often parts of longer ones: queries, keys and values of one product.
-  call.read[query].strides = random_pitch(random, q, random.chance(0.05));
-  call.read[key].strides = random_pitch(random, k, random.chance(0.95));
-  call.read[value].strides = random_pitch(random, v, random.chance(0.05));
-  std::uint32_t score = builder.step(op::MatMul{}, {query, key});
+  call.read[query].strides = random_factor(random, q, random.chance(0.05));
+  call.read[key].strides = random_factor(random, k, random.chance(0.95));
+  call.read[value].strides = random_factor(random, v, random.chance(0.05));
+  const auto scaled = [&](std::uint32_t rows_of) {
+    if (!scale || random.chance(0.3)) return rows_of;
+    return builder.step(op::Mul{}, random.chance(0.5) ? std::vector{rows_of, *scale} : std::vector{*scale, rows_of});
+  };
+  const std::uint32_t left = scaled(query), right = scaled(key);
+  std::uint32_t score = builder.step(op::MatMul{}, {left, right});
   for (std::size_t i = random.below(4); i > 0; --i) score = builder.apply(score, masks);
+  if (mask) score = builder.step(op::Add{}, {score, *mask});
   const std::uint32_t shares = builder.step(op::Softmax{static_cast<std::int64_t>(scores.size()) - 1}, {score});
+  call.steps.back().zeroes_nan = random.chance(mask ? 0.6 : 0.2);
   call.main = call.steps.size();
   const std::uint32_t result = builder.step(op::MatMul{}, {shares, value});
   builder.write(y.size() > 2 && random.chance(0.5) ? builder.turned(result) : result);

@@ -244,6 +244,59 @@ void add_place_functions(Table& table) {
     m.set("mode", std::string(m.random.chance(0.5) ? "avg" : "max"));
     if (m.random.chance(0.5)) m.set("coordinate_transformation_mode", std::string("output_half_pixel"));
   };
+  const auto some_steps = [](Maker& m, std::size_t rank, const std::vector<std::int64_t>& kernel) {
+    std::vector<std::int64_t> strides, dilations, pads(2 * rank);
+    for (std::size_t i = 0; i < rank; ++i) {
+      strides.push_back(m.random.between(1, 3));
+      dilations.push_back(m.random.between(1, 2));
+    }
+    for (std::size_t i = 0; i < pads.size(); ++i) pads[i] = m.random.between(0, kernel[i % rank] - 1);
+    if (m.random.chance(0.8)) m.set("strides", strides);
+    if (m.random.chance(0.7)) m.set("dilations", dilations);
+    if (m.random.chance(0.7)) m.set("pads", pads);
+  };
+  table["LpPool"] = [some_steps](Maker& m) {
+    Extents x{m.random.between(1, 2), m.random.between(1, 4)};
+    std::vector<std::int64_t> kernel;
+    for (std::size_t rank = 1 + m.random.below(3); rank > 0; --rank) {
+      kernel.push_back(m.random.between(1, 3));
+      x.push_back(m.random.between(2 * kernel.back(), 11));
+    }
+    m.add(some_array(m.random, m.random.pick(floats), x, true));
+    m.set("kernel_shape", kernel);
+    some_steps(m, kernel.size(), kernel);
+    if (m.random.chance(0.7)) m.set("p", m.random.between(1, 4));
+    if (m.random.chance(0.3)) m.set("ceil_mode", std::int64_t{1});
+  };
+  table["Col2Im"] = [](Maker& m) {
+    const std::size_t rank = 1 + m.random.below(3);
+    std::vector<std::int64_t> image, block, strides, dilations, pads(2 * rank);
+    std::int64_t places = 1, elements = 1;
+    for (std::size_t i = 0; i < rank; ++i) {
+      block.push_back(m.random.between(1, 3));
+      strides.push_back(m.random.between(1, 3));
+      dilations.push_back(m.random.between(1, 2));
+      pads[i] = m.random.between(0, 2);
+      pads[rank + i] = m.random.between(0, 2);
+      const std::int64_t reach = (block[i] - 1) * dilations[i] + 1;
+      image.push_back(m.random.between(reach, reach + 5));
+      places *= (image[i] + pads[i] + pads[rank + i] - reach) / strides[i] + 1;
+      elements *= block[i];
+    }
+    m.add(some_array(m.random, m.random.pick(floats),
+                     {m.random.between(1, 2), elements * m.random.between(1, 3), places}));
+    m.add(numbers(image), true);
+    m.add(numbers(block), true);
+    m.set("strides", strides);
+    m.set("dilations", dilations);
+    m.set("pads", pads);
+  };
+  table["Det"] = [](Maker& m) {
+    Extents x = some_extents(m.random, 0, 2, 30);
+    const std::int64_t rows = m.random.between(1, 6);
+    x.insert(x.end(), {rows, rows});
+    m.add(some_array(m.random, m.random.pick(floats), x));
+  };
   table["Size"] = [](Maker& m) { m.add(some_array(m.random, any_type(m.random), some_extents(m.random, 0, 5))); };
 }
 

@@ -83,6 +83,7 @@ RandomCall random_rows(Random& random) {
   operands.insert(operands.end(), factors.begin(), factors.end());
   builder.made.call.main = builder.made.call.steps.size();
   value = builder.step(op, operands);
+  if (std::holds_alternative<op::Softmax>(op)) builder.made.call.steps.back().zeroes_nan = random.chance(0.3);
   for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, later);
   builder.write(value);
   builder.made.call.kind = cost::Kernel::Kind::rows;

@@ -9,6 +9,7 @@ namespace taso::test {
 struct RandomCall {
   cost::Call call;
   std::vector<bool> is_positive;  ///< operands that must be above 0, so that roots and quotients are well-behaved
+  std::vector<std::uint32_t> masks = {};  ///< operands of 0 and -infinity, which often cover whole rows
 };
 
 RandomCall random_element_wise(Random& random);

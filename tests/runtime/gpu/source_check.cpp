@@ -90,7 +90,7 @@ void fill(Random& random, const cost::Call::Operand& operand, bool is_positive, 
       } else {
         const double number = random.unit() * 1.5 + 0.5;
         value = T(static_cast<float>(is_positive || random.chance(0.5) ? number : -number));
-        if (random.chance(nans))
+        if (!is_positive && random.chance(nans))
           value =
               T(random.chance(0.5) ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity());
       }
@@ -160,6 +160,8 @@ std::string run_and_compare(const CheckedCall& checked, const HostKernels& kerne
     read.emplace_back(span_bytes(call.read[i]), call.read[i].is_weight ? 16 : gpu::kernels::alignment_of(call.read[i]));
     fill(random, call.read[i], !checked.is_positive.empty() && checked.is_positive[i], is_exact(call), nans,
          read.back().data);
+    if (std::find(checked.masks.begin(), checked.masks.end(), i) != checked.masks.end())
+      fill_mask(random, call.read[i], read.back().data);
     read_data.push_back(read.back().data);
   }
   for (const cost::Call::Operand& operand : call.written) {
@@ -182,6 +184,22 @@ std::string run_and_compare(const CheckedCall& checked, const HostKernels& kerne
 }
 
 }  // namespace
+
+void fill_mask(Random& random, const cost::Call::Operand& operand, std::byte* data) {
+  const std::int64_t length = operand.extents.empty() ? 1 : operand.extents.back();
+  const auto size = static_cast<std::int64_t>(size_of(operand.element));
+  with_element_type(operand.element, [&](auto sample) {
+    using T = decltype(sample);
+    double share = 0;
+    for (std::int64_t at = 0; at + size <= span_bytes(operand); at += size) {
+      if (at / size % length == 0) share = random.pick(std::vector{0.0, 0.3, 1.0});
+      T value{};
+      if constexpr (!std::is_integral_v<T>)
+        if (random.chance(share)) value = T(-HUGE_VALF);
+      std::memcpy(data + at, &value, sizeof value);
+    }
+  });
+}
 
 void check_kernels(const std::vector<CheckedCall>& calls) {
   constexpr std::size_t at_once = 120;

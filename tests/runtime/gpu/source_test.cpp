@@ -48,7 +48,7 @@ void check_tilings(RandomCall (*make)(Random&),
     if (ways.empty())
       ++none;
     else
-      calls.push_back({made.call, made.is_positive, ways[random.below(ways.size())].second});
+      calls.push_back({made.call, made.is_positive, ways[random.below(ways.size())].second, made.masks});
   }
   CHECK(static_cast<double>(none) < most_odd * static_cast<double>(calls_of_each_kind()));
   check_kernels(calls);
