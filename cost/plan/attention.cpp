@@ -11,10 +11,6 @@ namespace {
 /// Rows of more numbers do not fit into the registers of a kernel.
 constexpr std::int64_t widest_head = 256;
 
-bool is_product(const GraphView& view, PlanNode node) {
-  return !view.is_free(node) && role_of(view, node) == Role::matmul;
-}
-
 /// The softmax, perhaps guarded, that is the left factor of a product and has no other use; or `no_plan_node`.
 PlanNode softmax_before(const GraphView& view, PlanNode product) {
   return softmax_with(view, view.operand(product, 0));

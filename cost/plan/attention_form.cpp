@@ -30,10 +30,6 @@ std::optional<Use> only_factor(const GraphView& view, PlanValue value, Cuts cuts
   return is_left == is_right ? std::nullopt : std::optional(Use{user, is_left ? 0U : 1U});
 }
 
-bool is_product(const GraphView& view, PlanNode node) {
-  return node != no_plan_node && !view.is_free(node) && role_of(view, node) == Role::matmul;
-}
-
 bool has_extents_of(const GraphView& view, PlanValue a, PlanValue b) {
   return view.extents(a) != nullptr && view.extents(b) != nullptr && *view.extents(a) == *view.extents(b);
 }
@@ -95,6 +91,10 @@ bool has_aligned_rows(const Extents& extents, const Strides& strides, std::size_
 }
 
 }  // namespace
+
+bool is_product(const GraphView& view, PlanNode node) {
+  return node != no_plan_node && !view.is_free(node) && role_of(view, node) == Role::matmul;
+}
 
 bool is_softmax(const GraphView& view, PlanNode node) {
   const Operator* const op = view.op(node);

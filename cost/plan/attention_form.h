@@ -13,6 +13,8 @@ namespace taso::cost {
 inline constexpr std::size_t furthest_product = 9;
 
 bool is_softmax(const GraphView& view, PlanNode node);
+/// Whether the node is a matmul; `no_plan_node` is none.
+bool is_product(const GraphView& view, PlanNode node);
 
 /// Whether kernels end where a plan is cut (cuts.h). How values lie does not depend on cuts, so that the kernels of a
 /// graph can be chosen one by one.
