@@ -27,6 +27,7 @@ constexpr Pass passes[] = {
     {{"neutral-operand", "x + 0, x - 0, x * 1, x / 1, x and true, x or false"}, cleanup::neutral_operand},
     {{"initial-state", "initial states of LSTM, GRU and RNN that are 0"}, cleanup::initial_state},
     {{"sequences", "views, transposes and slices in sequence; a product of matrices and a sum"}, cleanup::sequences},
+    {{"round-trips", "views and transposes that cancel each other around element-wise nodes"}, cleanup::round_trips},
     {{"batch-norm", "batch normalisation after a convolution, transposed or not, or Gemm"}, cleanup::batch_norm},
     {{"equal-weights", "weights with equal content"}, cleanup::equal_weights},
     {{"dead-code", "nodes that nothing uses"}, cleanup::dead_code},

@@ -15,7 +15,9 @@ namespace taso::verifier {
 ///   old one times its channel's scale, and each bias what the formula gives, up to the rounding of the element type;
 /// - the operand of a dropout that does not train, for its result;
 /// - the operand of an element-wise node whose other operand is neutral, for its result;
-/// - a recurrent node without the initial states that are 0, for one with them.
+/// - a recurrent node without the initial states that are 0, for one with them;
+/// - element-wise nodes of some values, for the view or transpose of such nodes of values that were viewed or
+///   transposed the other way.
 OtherWay computed_ahead();
 
 }  // namespace taso::verifier
