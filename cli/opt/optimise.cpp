@@ -18,8 +18,11 @@
 #include "cli/opt/steps/steps.h"
 #include "cli/opt/summary.h"
 #include "cli/target/onnxruntime.h"
+#include "cli/target/processor.h"
+#include "cli/target/recorded_machine.h"
 #include "cli/target/runtime_prices.h"
 #include "onnx/check/compare.h"
+#include "onnx/import/view.h"
 #include "onnx/model/model_hash.h"
 #include "onnx/model/proto.h"
 #include "ops/core/error.h"
@@ -111,7 +114,7 @@ std::string write_engine_of(onnx::Model model, const OptSettings& options, Conso
 }
 
 bool measures_in_runtime(const OptSettings& options) {
-  return options.target == OptSettings::Target::onnxruntime && options.pricing.measures;
+  return options.is_for_onnxruntime() && options.pricing.measures;
 }
 
 /// Finds errors that are visible before the model is read.
@@ -156,14 +159,50 @@ std::shared_ptr<gpu::Accelerator> gpu_for(const OptSettings& options, std::share
   return gpu;
 }
 
+OnnxRuntime::Provider provider_of(const OptSettings& options) {
+  return options.target == OptSettings::Target::onnxruntime_cuda ? OnnxRuntime::Provider::cuda
+                                                                 : OnnxRuntime::Provider::cpu;
+}
+
 /// ONNX Runtime, if the model is to run there.
 std::unique_ptr<OnnxRuntime> runtime_for(const OptSettings& options) {
   if (!measures_in_runtime(options) || options.coverage_only) return nullptr;
   OnnxRuntime::Options of_runtime;
   of_runtime.python = python_of(options.python);
-  of_runtime.threads = thread_count(options.runtime_threads);
+  of_runtime.provider = provider_of(options);
+  of_runtime.threads = thread_count(options.runtime_threads.value_or(0));
   of_runtime.patience = options.runtime_patience;
   return std::make_unique<OnnxRuntime>(of_runtime);
+}
+
+/// With --no-measuring: the machine whose recorded prices of ONNX Runtime count. Throws if none fits.
+std::string machine_for(const OptSettings& options, std::int64_t opset, const cost::PriceDatabase& prices,
+                        Console& console) {
+  WantedPrices wanted;
+  wanted.provider = name_of(provider_of(options));
+  wanted.part_of_name = options.prices_of;
+  if (!options.pricing.file)
+    wanted.processor =
+        options.target == OptSettings::Target::onnxruntime_cuda ? processor_with_gpu() : processor_name();
+  if (options.runtime_threads) wanted.threads = thread_count(*options.runtime_threads);
+  wanted.opset = opset;
+  try {
+    const RecordedMachine machine = choose_machine(prices, wanted);
+    if (!options.runtime_threads && machine.threads != thread_count(0))
+      console.warning(fmt::format("the prices are those of {} thread{}, not of one for each processor", machine.threads,
+                                  machine.threads == 1 ? "" : "s"));
+    if (machine.opset != opset)
+      console.warning(fmt::format("the prices are those of opset {}, not of the model's {}", machine.opset, opset));
+    return machine.name;
+  } catch (const PricesMissing& missing) {
+    if (options.coverage_only) return "";
+    if (options.pricing.file)
+      throw InputError(fmt::format("--no-measuring: {}: {}", options.pricing.file->string(), missing.reason));
+    throw EnvironmentError(
+        fmt::format("--no-measuring: {}; leave it out to measure, or name a file with --prices or a "
+                    "machine with --prices-of",
+                    missing.reason));
+  }
 }
 
 /// Records in the model's metadata how it was made.
@@ -267,8 +306,12 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
     return ExitCode::interrupted;
   }
 
-  if (runtime) gpu = std::make_shared<RuntimePrices>(*runtime);
-  pricing::Pricing pricing(options.pricing, gpu_for(options, std::move(gpu), console), measuring_on(console));
+  const std::int64_t opset = onnx::opset_of(model.proto(), "");
+  if (runtime) gpu = std::make_shared<RuntimePrices>(*runtime, opset);
+  pricing::PricingOptions of_prices = options.pricing;
+  if (options.is_for_onnxruntime() && !runtime)
+    of_prices.machine = [&](const cost::PriceDatabase& prices) { return machine_for(options, opset, prices, console); };
+  pricing::Pricing pricing(of_prices, gpu_for(options, std::move(gpu), console), measuring_on(console));
   OptRun run{model,   options, checking,    checking.shapes, rules,        pricing,
              console, phases,  certificate, spoil,           runtime.get()};
   for (const auto& [name, data] : checking.data) run.shapes[name] = data.extents();

@@ -24,7 +24,7 @@ struct Raw {
   std::string model, second;
   std::string output, engine, budget, objective, device, prices, precision, lanes, alpha, min_gain, max_growth,
       time_budget, check, rtol, atol, seed, jobs, fold_limit, report, html, log_file, color, float_mode, bisect,
-      reduce_with, target, python, runtime_threads, runtime_patience;
+      reduce_with, target, python, runtime_threads, runtime_patience, prices_of;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, extra_rules, disabled_rules;
   bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
        list_rules = false, no_partial = false, no_measuring = false;
@@ -100,17 +100,22 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
       fmt::format("Streams for concurrent kernels on a GPU; 1: sequential (default {})", gpu::usual_lanes), "N",
       searching);
   one("--target", raw.target,
-      "Where the model will run: plan (our runtime; prices of a GPU) or onnxruntime (on this machine's CPU: prices are "
-      "measured there, and the result is kept only if it is faster) (default plan)",
+      "Where the model will run: plan (our runtime; prices of a GPU), onnxruntime or onnxruntime:cuda (on this "
+      "machine's CPU or GPU: prices are measured there, and the result is kept only if it is faster) (default plan)",
       "NAME", searching);
   one("--python", raw.python,
       "For --target onnxruntime: a Python that can import onnxruntime (default $TASO_PYTHON, or python3)", "FILE",
       searching);
   one("--runtime-threads", raw.runtime_threads,
       "For --target onnxruntime: its threads for an operator; 0: one for each processor (default 0)", "N", searching);
-  app.add_flag("--no-measuring", raw.no_measuring,
-               "For --target onnxruntime: run nothing; use the prices measured before, and do not confirm the result")
+  app.add_flag(
+         "--no-measuring", raw.no_measuring,
+         "For --target onnxruntime: run nothing; use the prices of --prices, or those that come with taso, and do "
+         "not confirm the result")
       ->group(searching);
+  one("--prices-of", raw.prices_of,
+      "For --no-measuring: use the prices of the machine whose name contains TEXT (default: this processor)", "TEXT",
+      searching);
   one("--runtime-patience", raw.runtime_patience,
       "For --target onnxruntime: seconds without an answer after which it counts as hanging (default 300)", "S",
       searching);
@@ -260,22 +265,31 @@ void resolve_search(const Raw& raw, OptSettings& options) {
 }
 
 void resolve_target(const Raw& raw, OptSettings& options) {
-  if (!raw.target.empty() && raw.target != "plan" && raw.target != "onnxruntime")
-    throw UsageError(fmt::format("--target takes plan or onnxruntime, not '{}'", on_one_line(raw.target)));
-  const bool speaks_of_it =
-      raw.no_measuring || !raw.python.empty() || !raw.runtime_threads.empty() || !raw.runtime_patience.empty();
-  if (raw.target != "onnxruntime") {
+  const bool is_cpu = raw.target == "onnxruntime", is_cuda = raw.target == "onnxruntime:cuda";
+  if (!raw.target.empty() && raw.target != "plan" && !is_cpu && !is_cuda)
+    throw UsageError(fmt::format("--target takes plan, onnxruntime or onnxruntime:cuda, not '{}'{}",
+                                 on_one_line(raw.target),
+                                 did_you_mean(raw.target, std::vector<std::string>{"plan", "onnxruntime"})));
+  const bool speaks_of_it = raw.no_measuring || !raw.python.empty() || !raw.runtime_threads.empty() ||
+                            !raw.runtime_patience.empty() || !raw.prices_of.empty();
+  if (!is_cpu && !is_cuda) {
     if (speaks_of_it)
-      throw UsageError("--python, --runtime-threads, --runtime-patience and --no-measuring need --target onnxruntime");
+      throw UsageError(
+          "--python, --runtime-threads, --runtime-patience, --no-measuring and --prices-of need --target onnxruntime");
     return;
   }
-  options.target = OptSettings::Target::onnxruntime;
+  options.target = is_cuda ? OptSettings::Target::onnxruntime_cuda : OptSettings::Target::onnxruntime;
   if (!raw.device.empty() || !raw.precision.empty() || !raw.lanes.empty() || options.engine)
     throw UsageError("--device, --precision, --lanes and --engine are about our own plan, not --target onnxruntime");
   if (options.objective != cost::Objective::time) throw UsageError("--target onnxruntime minimises time only");
+  if (!raw.prices_of.empty() && !raw.no_measuring)
+    throw UsageError("--prices-of needs --no-measuring: measured prices are those of this machine");
   options.python = raw.python;
+  options.prices_of = raw.prices_of;
   options.pricing.for_onnxruntime = true;
   options.pricing.with_own = true;
+  // What is measured is not mixed with what others measured, nor is a file of the user's own.
+  options.pricing.with_shipped = raw.no_measuring && raw.prices.empty();
   options.pricing.precision = cost::Precision::fp32;
   options.pricing.lanes = 1;
   options.pricing.measures = !raw.no_measuring;

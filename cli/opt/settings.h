@@ -51,16 +51,18 @@ struct OptSettings {
   bool all_rules = false;  ///< also those that never paid off for this kind of network
   bool explain = false;    ///< print which rules were chosen, and why
 
-  enum class Target : std::uint8_t { plan, onnxruntime };
-  Target target = Target::plan;   ///< where the model will run
-  std::string python;             ///< for ONNX Runtime; empty: the usual one
-  unsigned runtime_threads = 0;   ///< of ONNX Runtime; 0: one for each processor
-  double runtime_patience = 300;  ///< seconds that ONNX Runtime may take for an answer
-  bool confirm = false;           ///< run both models on the GPU, and keep the rewrites only if they are faster there
-  bool certificate = true;        ///< write one beside the output
-  bool annotate = false;          ///< note in the nodes where they come from
-  std::optional<double> bisect;   ///< the tolerance of --bisect; `output` is then read
-  bool reduce = false;            ///< make a failing model small
+  enum class Target : std::uint8_t { plan, onnxruntime, onnxruntime_cuda };
+  Target target = Target::plan;  ///< where the model will run
+  bool is_for_onnxruntime() const { return target != Target::plan; }
+  std::string python;                       ///< for ONNX Runtime; empty: the usual one
+  std::string prices_of;                    ///< part of the name of the machine whose prices count; empty: this one
+  std::optional<unsigned> runtime_threads;  ///< of ONNX Runtime; missing or 0: one for each processor
+  double runtime_patience = 300;            ///< seconds that ONNX Runtime may take for an answer
+  bool confirm = false;          ///< run both models on the GPU, and keep the rewrites only if they are faster there
+  bool certificate = true;       ///< write one beside the output
+  bool annotate = false;         ///< note in the nodes where they come from
+  std::optional<double> bisect;  ///< the tolerance of --bisect; `output` is then read
+  bool reduce = false;           ///< make a failing model small
   std::optional<std::string> reduce_command;  ///< that fails, instead of taso-opt
   std::vector<std::string> passed_on;         ///< to taso-opt, for --reduce: the other options
   std::optional<std::filesystem::path> report;

@@ -1,10 +1,10 @@
 """Runs models in ONNX Runtime for taso-opt --target onnxruntime, and tells how long they take.
 
-python3 measure.py THREADS
+python3 measure.py THREADS PROVIDER
 
-It reads commands from the standard input and answers each with one line: "ok ...", "error ..." if ONNX Runtime refuses,
-or "broken ..." if the machine does (no space left). A command is a line of words; where a word is a SIZE, that many
-bytes follow the line. It ends with its input.
+PROVIDER is CPU or CUDA. It reads commands from the standard input and answers each with one line: "ok ...",
+"error ..." if ONNX Runtime refuses, or "broken ..." if the machine does (no space left, no such provider). A command is
+a line of words; where a word is a SIZE, that many bytes follow the line. It ends with its input.
 
     load SIZE                              a serialised model; answers its number
     input MODEL SIZE SIZE TYPE EXTENT...   the name of an input and its contents, as numpy's TYPE
@@ -14,20 +14,20 @@ bytes follow the line. It ends with its input.
                                            them, the share of reorderings, and the kernels that ran
     drop MODEL                             forgets a model
 
-The first line that it writes is "ok PROTOCOL THREADS VERSION PROCESSOR". With one thread, times are processor time,
-which other programs on the machine disturb less; else they are times of the clock.
+The first line that it writes is "ok PROTOCOL VERSION". With one thread of the CPU provider, times are processor time,
+which other programs on the machine disturb less; else they are times of the clock. With CUDA, inputs and outputs stay
+on the device, and a run ends when the device has done its work.
 """
 
+import importlib.util
 import json
 import os
 import pathlib
-import platform
-import subprocess
 import sys
 import tempfile
 import time
 
-PROTOCOL = 1
+PROTOCOL = 2
 BLOCK_NANOSECONDS = 5_000_000
 FEWEST_BLOCKS = 5
 MOST_PROFILED_RUNS = 10
@@ -44,10 +44,16 @@ def type_of(value):
         raise ValueError(f"no values of type {value.type} can be made for its input '{value.name}'") from error
 
 
+class NoProvider(OSError):
+    """ONNX Runtime cannot use the provider, and would run everything on the CPU without a word."""
+
+
 class Model:
-    def __init__(self, source, threads):
+    def __init__(self, source, threads, provider):
         self.source = source
         self.threads = threads
+        self.provider = provider + "ExecutionProvider"
+        self.device = "cuda" if provider == "CUDA" else "cpu"
         self.session = self.open(self.options())
         self.feed = None
         self.given = {}
@@ -62,7 +68,12 @@ class Model:
         return options
 
     def open(self, options):
-        return onnxruntime.InferenceSession(self.source, options, providers=["CPUExecutionProvider"])
+        if self.provider not in onnxruntime.get_available_providers():
+            raise NoProvider(f"this ONNX Runtime has no {self.provider}")
+        session = onnxruntime.InferenceSession(self.source, options, providers=[self.provider])
+        if self.provider not in session.get_providers():
+            raise NoProvider(f"{self.provider} is there, but does not start (its libraries, or the GPU, are missing)")
+        return session
 
     def inputs(self):
         """What was given, and for all other inputs random numbers or zeros."""
@@ -79,6 +90,8 @@ class Model:
         return self.feed
 
     def run(self, times):
+        if self.device != "cpu":
+            return self.run_bound(times)
         feed, session = self.inputs(), self.session
         start = now()
         for _ in range(times):
@@ -86,13 +99,14 @@ class Model:
         return now() - start
 
     def run_bound(self, times):
-        """As run(), but without passing arrays to and fro, which takes a microsecond for each."""
+        """As run(), but without passing arrays to and fro, which takes a microsecond for each, or more to a device."""
         if self.binding is None:
             self.binding = self.session.io_binding()
             for name, array in self.inputs().items():
-                self.binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(array))
+                value = onnxruntime.OrtValue.ortvalue_from_numpy(array, self.device)
+                self.binding.bind_ortvalue_input(name, value)
             for output in self.session.get_outputs():
-                self.binding.bind_output(output.name)
+                self.binding.bind_output(output.name, self.device)
         binding, session = self.binding, self.session
         start = now()
         for _ in range(times):
@@ -105,14 +119,22 @@ class Model:
         return max(1, self.run(1))
 
 
+    def check_shapes(self):
+        """A result of another shape than declared: an operand that decides about it was not known."""
+        for one, result in zip(self.session.get_outputs(), self.session.run(None, self.inputs())):
+            if all(isinstance(extent, int) for extent in one.shape) and list(result.shape) != one.shape:
+                raise ValueError(f"its result is {list(result.shape)} here, and {one.shape} in the plan")
+
+
 class Measuring:
-    def __init__(self, threads):
+    def __init__(self, threads, provider):
         self.threads = threads
+        self.provider = provider
         self.models = {}
         self.next = 0
 
     def load(self, content):
-        model = Model(content, self.threads)
+        model = Model(content, self.threads, self.provider)
         self.next += 1
         self.models[self.next] = model
         return str(self.next)
@@ -121,7 +143,7 @@ class Measuring:
         model = self.models[int(model)]
         array = numpy.frombuffer(content, dtype=numpy.dtype(kind)).reshape([int(extent) for extent in extents])
         model.given[name.decode()] = array
-        model.feed = None
+        model.feed = model.binding = None
 
     def drop(self, model):
         del self.models[int(model)]
@@ -141,6 +163,7 @@ class Measuring:
 
     def price(self, model, seconds):
         model = self.models[int(model)]
+        model.check_shapes()
         once = model.time_once()
         block = max(1, min(1000, round(BLOCK_NANOSECONDS / 5 / once)))
         times = []
@@ -170,21 +193,14 @@ class Measuring:
         for event in events:
             if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
                 name = event["args"]["op_name"]
+                if (provider := event["args"].get("provider", model.provider)) != model.provider:
+                    name += "@" + provider.removesuffix("ExecutionProvider")
                 kernels[name] = kernels.get(name, 0) + event["dur"]
         return kernels
 
 
 # For each command: the places of the words that are sizes.
 COMMANDS = {"load": (0,), "input": (1, 2), "turns": (), "price": (), "drop": ()}
-
-
-def processor():
-    try:
-        text = subprocess.run(["lscpu"], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}).stdout
-    except OSError:
-        text = ""
-    names = [line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("Model name:")]
-    return f"{platform.machine()} {names[0] if names else platform.processor()}".strip()
 
 
 def serve(given, answers, measuring):
@@ -210,10 +226,15 @@ if __name__ == "__main__":
     channel = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     import numpy
+
+    wanted, kind = int(sys.argv[1]), sys.argv[2]
+    if kind == "CUDA" and importlib.util.find_spec("torch"):
+        import torch  # noqa: F401 (it brings the CUDA libraries into the process)
     import onnxruntime
 
-    wanted = int(sys.argv[1])
-    now = time.thread_time_ns if wanted == 1 else time.perf_counter_ns
-    channel.write(f"ok {PROTOCOL} {wanted} {onnxruntime.__version__} {processor()}\n".encode())
+    if kind == "CUDA" and "torch" not in sys.modules and hasattr(onnxruntime, "preload_dlls"):
+        onnxruntime.preload_dlls()
+    now = time.thread_time_ns if wanted == 1 and kind == "CPU" else time.perf_counter_ns
+    channel.write(f"ok {PROTOCOL} {onnxruntime.__version__}\n".encode())
     channel.flush()
-    serve(sys.stdin.buffer, channel, Measuring(wanted))
+    serve(sys.stdin.buffer, channel, Measuring(wanted, kind))

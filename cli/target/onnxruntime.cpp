@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/target/processor.h"
 #include "ops/core/error.h"
 #include "ops/text/characters.h"
 
@@ -16,28 +17,9 @@ extern const char* const measure_py;  // the text of cli/target/measure.py
 
 namespace {
 
-constexpr int protocol = 1;
+constexpr int protocol = 2;
 /// Importing onnxruntime from a cold disk takes seconds.
 constexpr double patience_at_start = 120;
-
-/// The name of a type in numpy; empty if numpy lacks it.
-std::string numpy_name(ElementType element) {
-  switch (element) {
-    case ElementType::float32: return "float32";
-    case ElementType::float64: return "float64";
-    case ElementType::float16: return "float16";
-    case ElementType::int8: return "int8";
-    case ElementType::int16: return "int16";
-    case ElementType::int32: return "int32";
-    case ElementType::int64: return "int64";
-    case ElementType::uint8: return "uint8";
-    case ElementType::uint16: return "uint16";
-    case ElementType::uint32: return "uint32";
-    case ElementType::uint64: return "uint64";
-    case ElementType::boolean: return "bool";
-    default: return "";
-  }
-}
 
 [[noreturn]] void misunderstood(const std::string& answer) {
   throw EnvironmentError(
@@ -62,6 +44,28 @@ std::vector<std::string> words_of(const std::string& text) {
 
 }  // namespace
 
+std::string numpy_name(ElementType element) {
+  switch (element) {
+    case ElementType::float32: return "float32";
+    case ElementType::float64: return "float64";
+    case ElementType::float16: return "float16";
+    case ElementType::int8: return "int8";
+    case ElementType::int16: return "int16";
+    case ElementType::int32: return "int32";
+    case ElementType::int64: return "int64";
+    case ElementType::uint8: return "uint8";
+    case ElementType::uint16: return "uint16";
+    case ElementType::uint32: return "uint32";
+    case ElementType::uint64: return "uint64";
+    case ElementType::boolean: return "bool";
+    default: return "";
+  }
+}
+
+std::string_view name_of(OnnxRuntime::Provider provider) {
+  return provider == OnnxRuntime::Provider::cuda ? "CUDA" : "CPU";
+}
+
 std::string python_of(const std::string& given) {
   if (!given.empty()) return given;
   const char* const from_environment = std::getenv("TASO_PYTHON");
@@ -72,8 +76,8 @@ OnnxRuntime::OnnxRuntime(const Options& options) : options_(options) {
   const std::string script = options.script.empty() ? measure_py : options.script;
   std::string hello;
   try {
-    process_ = std::make_unique<MeasuringProcess>(
-        std::vector<std::string>{options.python, "-c", script, std::to_string(options.threads)});
+    process_ = std::make_unique<MeasuringProcess>(std::vector<std::string>{
+        options.python, "-c", script, std::to_string(options.threads), std::string(name_of(options.provider))});
     hello = process_->answer(std::min(patience_at_start, options.patience));
   } catch (const EnvironmentError& error) {
     throw EnvironmentError(
@@ -82,15 +86,15 @@ OnnxRuntime::OnnxRuntime(const Options& options) : options_(options) {
                     error.what()));
   }
   const std::vector<std::string> words = words_of(hello);
-  if (words.size() < 5 || words[0] != "ok" || words[1] != std::to_string(protocol)) misunderstood(hello);
-  version_ = words[3];
-  processor_ = fmt::format("{}", fmt::join(words.begin() + 4, words.end(), " "));
+  if (words.size() != 3 || words[0] != "ok" || words[1] != std::to_string(protocol)) misunderstood(hello);
+  version_ = words[2];
+  processor_ = options.provider == Provider::cuda ? processor_with_gpu() : processor_name();
 }
 
 std::string OnnxRuntime::machine() const { return fmt::format("{}, {}", processor_, versions()); }
 
 std::string OnnxRuntime::versions() const {
-  return fmt::format("ONNX Runtime {}, CPU provider, threads {}", version_, threads());
+  return fmt::format("ONNX Runtime {}, {} provider, threads {}", version_, name_of(options_.provider), threads());
 }
 
 std::string OnnxRuntime::ask(std::initializer_list<std::string_view> parts, double seconds) {

@@ -1,4 +1,4 @@
-// ONNX Runtime on the CPU of this machine, run by a Python process (cli/target/measure.py).
+// ONNX Runtime on this machine, with its CPU or CUDA provider, run by a Python process (cli/target/measure.py).
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,16 @@ class OnnxRuntime {
   /// Numbers of loaded models.
   enum class Loaded : std::uint32_t {};
 
+  enum class Provider : std::uint8_t { cpu, cuda };
+
   struct Options {
-    std::string python;       ///< a program that can import onnxruntime
+    std::string python;  ///< a program that can import onnxruntime
+    Provider provider = Provider::cpu;
     unsigned threads = 1;     ///< of an operator
     double patience = 300;    ///< seconds that an answer may take beyond the time that was asked for
     std::string script = {};  ///< for tests, instead of cli/target/measure.py
   };
-  /// Throws EnvironmentError, also from all other functions.
+  /// Throws EnvironmentError, also from all other functions; load() does if the provider cannot be used here.
   explicit OnnxRuntime(const Options& options);
 
   const std::string& processor() const { return processor_; }
@@ -66,6 +69,11 @@ class OnnxRuntime {
   std::unique_ptr<MeasuringProcess> process_;
   std::string version_, processor_;
 };
+
+/// The name of a type in numpy; empty if numpy lacks it.
+std::string numpy_name(ElementType element);
+/// "CPU", "CUDA"
+std::string_view name_of(OnnxRuntime::Provider provider);
 
 /// The Python to use: the given one, else the environment's TASO_PYTHON, else python3.
 std::string python_of(const std::string& given);

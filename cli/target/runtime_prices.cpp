@@ -34,13 +34,20 @@ double weight_bytes_of(const cost::Call& call) {
 
 }  // namespace
 
-bool RuntimePrices::can_measure(const cost::Call& call) const { return graph_of(call, 1, false).has_value(); }
+bool RuntimePrices::can_measure(const cost::Call& call) const { return has_model(call); }
 
-OnnxRuntime::Price RuntimePrices::price_of(const Graph& graph) {
-  const OnnxRuntime::Loaded model = runtime_.load(onnx::write_model(graph).serialise_whole());
-  const OnnxRuntime::Price price = runtime_.price(model, seconds_for_each);
-  runtime_.drop(model);
-  return price;
+std::string RuntimePrices::versions() const { return fmt::format("{}, opset {}", runtime_.versions(), opset_); }
+
+OnnxRuntime::Price RuntimePrices::price_of(const onnx::Model& model) {
+  const OnnxRuntime::Loaded loaded = runtime_.load(model.serialise_whole());
+  try {
+    const OnnxRuntime::Price price = runtime_.price(loaded, seconds_for_each);
+    runtime_.drop(loaded);
+    return price;
+  } catch (const RuntimeRefusal&) {
+    runtime_.drop(loaded);
+    throw;
+  }
 }
 
 double RuntimePrices::idle() {
@@ -48,15 +55,13 @@ double RuntimePrices::idle() {
     Graph graph{std::make_shared<Pool>(), {}, {}};
     graph.inputs.push_back(graph.pool->input("x", {ElementType::float32, Shape{Dim(1)}}));
     graph.outputs.push_back(graph.pool->apply(op::Relu{}, {graph.inputs[0]}));
-    idle_ = price_of(graph).nanoseconds;
+    idle_ = price_of(onnx::write_model(graph)).nanoseconds;
   }
   return *idle_;
 }
 
 RuntimePrices::Timed RuntimePrices::time_of(const cost::Call& call, std::size_t copies) {
-  const std::optional<Graph> graph = graph_of(call, copies, true);
-  if (!graph) throw InputError("it cannot be written as a model");
-  const OnnxRuntime::Price price = price_of(*graph);
+  const OnnxRuntime::Price price = price_of(model_of(call, copies, opset_));
   const double nanoseconds = (price.nanoseconds - idle()) / static_cast<double>(copies) * (1 - price.reordering);
   return {std::max(nanoseconds, least_nanoseconds), price};
 }

@@ -5,17 +5,17 @@
 #include <optional>
 
 #include "cli/target/onnxruntime.h"
+#include "onnx/model/model.h"
 #include "runtime/gpu/accelerator.h"
 
 namespace taso::cli {
 
 class RuntimePrices : public gpu::Accelerator {
  public:
-  /// `runtime` must outlive this.
-  explicit RuntimePrices(OnnxRuntime& runtime) : runtime_(runtime) {}
+  /// For models of that opset: ONNX Runtime has different kernels for different opsets. `runtime` must outlive this.
+  RuntimePrices(OnnxRuntime& runtime, std::int64_t opset) : runtime_(runtime), opset_(opset) {}
   std::string device() const override { return runtime_.processor(); }
-  std::string versions() const override { return runtime_.versions(); }
-  /// Operators that no rule knows are left to predictions: rewrites do not change them.
+  std::string versions() const override;
   bool can_measure(const cost::Call& call) const override;
   /// The time of the call without what a run costs anyway, and without the reorderings of ONNX Runtime's own layout at
   /// its borders: within a network, neighbours have the same layout. Once with weights from the cache, and once from
@@ -38,11 +38,12 @@ class RuntimePrices : public gpu::Accelerator {
   };
   /// The time of a call, if several with operands of their own run one after the other.
   Timed time_of(const cost::Call& call, std::size_t copies);
-  OnnxRuntime::Price price_of(const Graph& graph);
+  OnnxRuntime::Price price_of(const onnx::Model& model);
   /// Nanoseconds that a run takes if there is nothing to do.
   double idle();
 
   OnnxRuntime& runtime_;
+  std::int64_t opset_;
   std::optional<double> idle_;
 };
 

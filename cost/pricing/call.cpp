@@ -10,6 +10,7 @@
 #include "cost/plan/cover.h"
 #include "cost/pricing/gelu_steps.h"
 #include "ops/core/error.h"
+#include "ops/graph/foreign_node.h"
 #include "ops/text/operator_text.h"
 
 namespace taso::cost {
@@ -310,11 +311,39 @@ class CallMaker {
   }
 
   void opaque() {
+    if (view_.layout() == Layout::onnxruntime) return foreign();
     if (const auto function = function_of(view_, kernel_.main)) return compute(*function);
     if (can_be_called(view_, kernel_)) return moved();
     for (std::size_t i = 0; i < view_.operands(kernel_.main); ++i)
       if (view_.operand(kernel_.main, i) != no_plan_value) read(kernel_.main, view_.operand(kernel_.main, i));
     for (const PlanValue value : kernel_.written) write({value, false});
+  }
+
+  /// Writes the results of the main node that are used. Returns their numbers.
+  std::vector<std::uint32_t> write_results() {
+    std::vector<std::uint32_t> results;
+    for (std::size_t i = 0; i < view_.results(kernel_.main); ++i) {
+      const PlanValue value = view_.result(kernel_.main, i);
+      if (std::find(kernel_.written.begin(), kernel_.written.end(), value) == kernel_.written.end()) continue;
+      write({value, false});
+      results.push_back(static_cast<std::uint32_t>(i));
+    }
+    return results;
+  }
+
+  void foreign() {
+    Call::Foreign call;
+    for (std::size_t i = 0; i < view_.operands(kernel_.main); ++i) {
+      const PlanValue value = view_.operand(kernel_.main, i);
+      call.operands.push_back(value != no_plan_value ? read(kernel_.main, value) : Call::Function::omitted);
+    }
+    call.results = write_results();
+    const Opaque* const node = view_.opaque(kernel_.main);
+    const ForeignNode* const known = foreign_node(node);
+    if (known == nullptr) return;
+    call.text = known->foreign_text();
+    call.body = node->body;
+    placed_.call.foreign = std::move(call);
   }
 
   void compute(DeviceFunction function) {
@@ -323,13 +352,7 @@ class CallMaker {
     for (const std::optional<std::size_t>& operand : function.operands)
       call.operands.push_back(operand ? read(kernel_.main, view_.operand(kernel_.main, *operand))
                                       : Call::Function::omitted);
-    call.results.clear();
-    for (std::size_t i = 0; i < view_.results(kernel_.main); ++i) {
-      const PlanValue value = view_.result(kernel_.main, i);
-      if (std::find(kernel_.written.begin(), kernel_.written.end(), value) == kernel_.written.end()) continue;
-      write({value, false});
-      call.results.push_back(static_cast<std::uint32_t>(i));
-    }
+    call.results = write_results();
     function.operands.clear();  // which operands of the node they were does not matter to the call
     call.what = std::move(function);
     placed_.call.function = std::move(call);
@@ -386,19 +409,24 @@ std::string text_of(const Call::Piece& piece) {
   return text + fmt::format("by[{}]", fmt::join(piece.to_strides, ","));
 }
 
+/// "(0,-,1) = 0,2": the operands and results of a function or node.
+std::string text_of(const std::vector<std::uint32_t>& operands, const std::vector<std::uint32_t>& results) {
+  std::string text = "(";
+  for (const std::uint32_t operand : operands) {
+    if (text.back() != '(') text += ",";
+    text += operand == Call::Function::omitted ? "-" : fmt::format("{}", operand);
+  }
+  text += ")";
+  if (results != std::vector<std::uint32_t>{0}) text += fmt::format(" = {}", fmt::join(results, ","));
+  return text;
+}
+
 std::string text_of(const Call::Function& function) {
   std::string text = " " + function.what.name;
   if (!function.what.integers.empty() || !function.what.numbers.empty())
     text += fmt::format("[{}]", fmt::join(function.what.integers, ","));
   if (!function.what.numbers.empty()) text += fmt::format("[{}]", fmt::join(function.what.numbers, ","));
-  text += "(";
-  for (const std::uint32_t operand : function.operands) {
-    if (text.back() != '(') text += ",";
-    text += operand == Call::Function::omitted ? "-" : fmt::format("{}", operand);
-  }
-  text += ")";
-  if (function.results != std::vector<std::uint32_t>{0}) text += fmt::format(" = {}", fmt::join(function.results, ","));
-  return text;
+  return text + text_of(function.operands, function.results);
 }
 
 }  // namespace
@@ -421,7 +449,9 @@ Kernel::Kind kind_of(const DeviceFunction& function) {
 }
 
 bool can_be_called(const GraphView& view, const Kernel& kernel) {
-  if (kernel.kind != Kernel::Kind::opaque || function_of(view, kernel.main)) return true;
+  if (kernel.kind != Kernel::Kind::opaque) return true;
+  if (view.layout() == Layout::onnxruntime) return foreign_node(view.opaque(kernel.main)) != nullptr;
+  if (function_of(view, kernel.main)) return true;
   const Opaque* const opaque = view.opaque(kernel.main);
   const auto movement = opaque != nullptr && opaque->body ? opaque->body->movement() : std::nullopt;
   if (!movement || view.results(kernel.main) < 1 || view.result(kernel.main, 0) == no_plan_value) return false;
@@ -471,6 +501,7 @@ std::string text_of(const Call& call) {
   for (const Call::Piece& piece : call.pieces) text += " " + text_of(piece);
   if (call.gather_axis) text += fmt::format(" gather {}", *call.gather_axis);
   if (call.function) text += text_of(*call.function);
+  if (call.foreign) text += " " + call.foreign->text + text_of(call.foreign->operands, call.foreign->results);
   if (call.results.size() > 1) text += fmt::format(" = {}", fmt::join(call.results, ","));
   return text;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,6 +61,17 @@ struct Call {
     bool operator==(const Function&) const = default;
   };
   std::optional<Function> function;
+  /// In ONNX Runtime: the node of a call without steps.
+  struct Foreign {
+    std::string text;                        ///< see ForeignNode
+    std::vector<std::uint32_t> operands;     ///< of the node: indices of `read`, or Function::omitted
+    std::vector<std::uint32_t> results;      ///< for each written operand, the number of the node's result
+    std::shared_ptr<const OpaqueBody> body;  ///< valid as long as the graph
+    bool operator==(const Foreign& other) const {
+      return text == other.text && operands == other.operands && results == other.results;
+    }
+  };
+  std::optional<Foreign> foreign;
   bool operator==(const Call&) const = default;
 };
 
@@ -80,7 +92,8 @@ struct PlacedCall {
 /// and each step comes after those that it needs. The operands of a sum or product are ordered: results of this call
 /// first, weights last. A bias added to a convolution is its third operand (see added_bias.h), a vector whatever the
 /// rank of the value. For an opaque kernel the call has only the operands that are present. If the opaque kernel only
-/// moves or casts data (see can_be_called), the call is a copy; if it is a function of a device, the call has it.
+/// moves or casts data (see can_be_called), the call is a copy; if it is a function of a device, the call has it. In
+/// ONNX Runtime the call has the node.
 PlacedCall call_of(const GraphView& view, const Kernel& kernel, Precision precision);
 
 /// Whether kernels of this kind multiply matrices, by a library or on tensor cores.
@@ -89,7 +102,8 @@ bool has_products(Kernel::Kind kind);
 /// The kind of kernel that computes a function, and by which it is priced.
 Kernel::Kind kind_of(const DeviceFunction& function);
 
-/// Whether a device can run the kernel: it is one of ours, or an opaque one that a device can do as well.
+/// Whether a device can run the kernel: it is one of ours, or an opaque one that a device can do as well. In ONNX
+/// Runtime: or an opaque one that can run by itself.
 bool can_be_called(const GraphView& view, const Kernel& kernel);
 
 /// The number of elements of the i-th result that a call writes: all of them, except for copies of pieces, where other

@@ -63,6 +63,7 @@ std::size_t hash_of(const Call& call) {
     hash.add_all(call.function->what.integers);
     hash.add_all(call.function->operands);
   }
+  if (call.foreign) hash.add(std::hash<std::string>{}(call.foreign->text));
   return hash.value();
 }
 

@@ -29,6 +29,7 @@ constexpr Pass passes[] = {
     {{"sequences",
       "views, transposes and slices in sequence; a product of matrices and a sum; views that cancel each other"},
      cleanup::sequences},
+    {{"round-trips", "views and transposes that cancel each other around element-wise nodes"}, cleanup::round_trips},
     {{"batch-norm", "batch normalisation after a convolution, transposed or not, or Gemm"}, cleanup::batch_norm},
     {{"equal-weights", "weights with equal content"}, cleanup::equal_weights},
     {{"dead-code", "nodes that nothing uses"}, cleanup::dead_code},

@@ -34,6 +34,7 @@ void common_subexpressions(const Context& context);
 void neutral_operand(const Context& context);
 void initial_state(const Context& context);
 void sequences(const Context& context);
+void round_trips(const Context& context);
 void batch_norm(const Context& context);
 void equal_weights(const Context& context);
 void dead_code(const Context& context);

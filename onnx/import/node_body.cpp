@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "onnx/export/rewiring.h"
 #include "onnx/import/branches.h"
+#include "onnx/import/foreign_text.h"
 #include "onnx/import/view.h"
 #include "onnx/lowering/lowering.h"
 #include "onnx/model/attributes.h"
 #include "onnx/model/proto.h"
 #include "onnx/model/tensor_content.h"
 #include "onnx/model/tensor_data.h"
+#include "ops/graph/foreign_node.h"
 #include "ops/graph/plain_function.h"
 
 namespace taso::onnx {
@@ -30,14 +33,24 @@ bool is_random(const proto::NodeProto& node) {
   throw InputError(fmt::format("{} cannot be run: {}", node.op_type(), obstacle));
 }
 
-class NodeBody final : public OpaqueBody {
+class NodeBody final : public OpaqueBody, public ForeignNode {
  public:
   NodeBody(const proto::NodeProto& node, std::int64_t opset, std::filesystem::path folder, std::string obstacle,
            Constants constants = {})
-      : node_(&node), opset_(opset), folder_(std::move(folder)), obstacle_(std::move(obstacle)) {
+      : node_(&node),
+        opset_(opset),
+        folder_(std::move(folder)),
+        constants_(std::move(constants)),
+        obstacle_(std::move(obstacle)) {
     if (obstacle_.empty() && !has_subgraph(node) && node.op_type() != "Constant")
-      function_ = PlainFunction{node.op_type(), opset_, read_attributes(node, folder_), std::move(constants)};
+      function_ = PlainFunction{node.op_type(), opset_, read_attributes(node, folder_), constants_};
   }
+
+  const std::string& foreign_text() const override {
+    std::call_once(has_text_, [&] { text_ = text_of_foreign(*node_, opset_, folder_, constants_); });
+    return text_;
+  }
+  BodyParts parts() const { return {*node_, opset_, folder_, constants_}; }
 
   std::string obstacle() const override { return obstacle_; }
   std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const override {
@@ -92,8 +105,11 @@ class NodeBody final : public OpaqueBody {
   const proto::NodeProto* node_;
   std::int64_t opset_;
   std::filesystem::path folder_;
+  Constants constants_;
   std::optional<PlainFunction> function_;
-  std::string obstacle_;  // found while the model is there: it may define functions under ONNX's names
+  mutable std::once_flag has_text_;
+  mutable std::string text_;  // made when it is needed
+  std::string obstacle_;      // found while the model is there: it may define functions under ONNX's names
 };
 
 /// The node as a graph of our operators, now that the operands are known.
@@ -221,6 +237,11 @@ std::shared_ptr<const OpaqueBody> make_body(const proto::ModelProto& model, cons
 std::shared_ptr<const OpaqueBody> make_body(const proto::NodeProto& node, std::int64_t opset,
                                             std::filesystem::path folder) {
   return std::make_shared<NodeBody>(node, opset, std::move(folder), obstacle_of(node, opset));
+}
+
+std::optional<BodyParts> parts_of(const OpaqueBody& body) {
+  const auto* const node = dynamic_cast<const NodeBody*>(&body);
+  return node != nullptr ? std::optional(node->parts()) : std::nullopt;
 }
 
 }  // namespace taso::onnx

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "onnx/model/messages.h"
 #include "ops/graph/graph.h"
@@ -31,5 +32,15 @@ std::shared_ptr<const OpaqueBody> make_body(const proto::ModelProto& model, cons
                                             std::filesystem::path folder, Constants constants = {});
 std::shared_ptr<const OpaqueBody> make_body(const proto::NodeProto& node, std::int64_t opset,
                                             std::filesystem::path folder);
+
+/// What a body was made of.
+struct BodyParts {
+  const proto::NodeProto& node;
+  std::int64_t opset;  ///< of the node's domain
+  const std::filesystem::path& folder;
+  const Constants& constants;
+};
+/// Nothing for bodies that make_body() did not make.
+std::optional<BodyParts> parts_of(const OpaqueBody& body);
 
 }  // namespace taso::onnx

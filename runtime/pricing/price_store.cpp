@@ -57,14 +57,14 @@ void require_prices(const fs::path& file) {
         fmt::format("--prices: {} does not exist (it is only created by measuring)", on_one_line(file.string())));
 }
 
-PriceStore::PriceStore(std::optional<fs::path> file, bool with_shipped, bool with_own)
+PriceStore::PriceStore(std::optional<fs::path> file, std::string_view shipped, bool with_own)
     : file_(file ? *file : own_file()) {
-  if (const auto folder = with_shipped ? find_data_file("prices") : std::nullopt) {
-    std::vector<fs::path> shipped;
+  if (const auto folder = shipped.empty() ? std::nullopt : find_data_file(shipped)) {
+    std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(*folder))
-      if (entry.path().extension() == ".prices") shipped.push_back(entry.path());
-    std::sort(shipped.begin(), shipped.end());
-    for (const fs::path& one : shipped) all_->merge(read(one));
+      if (entry.path().extension() == ".prices") files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    for (const fs::path& one : files) all_->merge(read(one));
   }
   if (const auto machines = all_->machines(); !machines.empty()) shipped_machine_ = machines.front();
   std::error_code error;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cost/pricing/price_database.h"
 
@@ -15,9 +16,13 @@ void require_prices(const std::filesystem::path& file);
 
 class PriceStore {
  public:
-  /// `file` keeps measured prices instead of the user's own file; it need not exist yet. `with_shipped` includes the
-  /// shipped prices, `with_own` those of the user's own file. Throws InputError for a file that does not hold prices.
-  explicit PriceStore(std::optional<std::filesystem::path> file, bool with_shipped = true, bool with_own = true);
+  /// The folders of shipped prices: of our own plans, and of ONNX Runtime.
+  static constexpr std::string_view of_plans = "prices", of_onnxruntime = "prices/onnxruntime", none = "";
+  /// `file` keeps measured prices instead of the user's own file; it need not exist yet. `shipped` is a folder of
+  /// shipped prices to include; `with_own` includes those of the user's own file. Throws InputError for a file that
+  /// does not hold prices.
+  explicit PriceStore(std::optional<std::filesystem::path> file, std::string_view shipped = of_plans,
+                      bool with_own = true);
 
   /// All known prices.
   const cost::PriceDatabase& all() const { return *all_; }

@@ -35,12 +35,9 @@ std::vector<cost::Call> in_order(const MissingCalls& missing) {
   return calls;
 }
 
-/// The machine with the most prices of ONNX Runtime; empty if there is none.
-std::string machine_with_onnxruntime(const cost::PriceDatabase& prices) {
-  std::string best;
-  for (const std::string& machine : prices.machines())
-    if (machine.find("ONNX Runtime") != std::string::npos && prices.size(machine) > prices.size(best)) best = machine;
-  return best;
+std::string_view shipped_for(const PricingOptions& options) {
+  if (!options.with_shipped) return PriceStore::none;
+  return options.for_onnxruntime ? PriceStore::of_onnxruntime : PriceStore::of_plans;
 }
 
 /// A graph in one layout, and its kernels.
@@ -61,7 +58,7 @@ Pricing::Pricing(const PricingOptions& options, std::shared_ptr<gpu::Accelerator
     : measures_(options.measures),
       is_for_onnxruntime_(options.for_onnxruntime),
       watcher_(std::move(watcher)),
-      store_(options.file, options.with_shipped, options.on_gpu || options.with_own),
+      store_(options.file, shipped_for(options), options.on_gpu || options.with_own),
       gpu_(std::move(gpu)),
       machine_(gpu_ ? fmt::format("{}, {}", gpu_->device(), gpu_->versions()) : store_.shipped_machine()),
       lanes_(options.lanes),
@@ -71,7 +68,7 @@ Pricing::Pricing(const PricingOptions& options, std::shared_ptr<gpu::Accelerator
   if (options.given != nullptr) store_.use(*options.given);
   if (gpu_ && options.with_other_versions && store_.all().size(machine_) == 0)
     other_versions_ = store_.adopt(machine_, gpu_->device());
-  if (is_for_onnxruntime_ && !gpu_) machine_ = machine_with_onnxruntime(store_.all());
+  if (options.machine && !gpu_) machine_ = options.machine(store_.all());
   times_ = std::make_unique<cost::RecordedPrices>(store_.shared(), machine_, options.precision);
   if (is_for_onnxruntime_) times_->set_onnxruntime();
 }
@@ -100,7 +97,10 @@ void Pricing::measure_call(const cost::Call& call) {
   if (!found.trouble.empty()) {
     watcher_->note(fmt::format("{}: {}", found.trouble, text));
     // In ONNX Runtime the whole model has run, so it can run this too, just not by itself.
-    if (!is_for_onnxruntime_) times_->learn(call, price_of_impossible);
+    if (is_for_onnxruntime_)
+      refused_.insert(text);
+    else
+      times_->learn(call, price_of_impossible);
     return;
   }
   store_.add(machine_, text, found);
@@ -151,6 +151,7 @@ void Pricing::add_missing(const cost::GraphView& view, const cost::Plan& laid, M
     cost::Call call = cost::call_of(view, step.kernel, times_->precision()).call;
     if (gpu_ && !gpu_->can_measure(call)) continue;
     const std::string text = cost::text_of(call);
+    if (refused_.contains(text)) continue;
     missing.try_emplace(text, MissingCall{std::move(call), 0}).first->second.predicted += step.price;
   }
 }

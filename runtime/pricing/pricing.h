@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,9 +42,10 @@ struct PricingOptions {
   const cost::PriceDatabase* given = nullptr;  ///< counts before all others
   /// If there are none for this machine, use those of the same GPU with other versions of its libraries.
   bool with_other_versions = false;
-  /// Prices of operators in ONNX Runtime. The "GPU" then measures there; without one, the prices of a machine count
-  /// that has some.
+  /// Prices of operators in ONNX Runtime. The "GPU" then measures there.
   bool for_onnxruntime = false;
+  /// Without a GPU: chooses the machine whose prices count, instead of the first shipped one.
+  std::function<std::string(const cost::PriceDatabase&)> machine = {};
 };
 
 /// A call that was never measured, or not in all surroundings, and the predicted time of all such kernels of a graph.
@@ -83,8 +86,8 @@ class Pricing {
   /// The most streams for concurrent kernels.
   std::uint32_t lanes() const { return lanes_; }
   unsigned threads() const { return threads_; }
-  /// Whether nearly all of the model's time is measured.
   bool is_for_onnxruntime() const { return is_for_onnxruntime_; }
+  /// Whether nearly all of the model's time is measured.
   bool is_measured() const { return gpu_ || (!machine_.empty() && !known_); }
   /// Describes where the prices come from, for people.
   std::string source() const;
@@ -132,6 +135,7 @@ class Pricing {
   std::unique_ptr<cost::RecordedPrices> times_;
   mutable std::optional<SimilarChoices> similar_;  // made when it is needed
   std::unique_ptr<cost::KernelPrices> bytes_, launches_;
+  std::set<std::string> refused_;  // calls that ONNX Runtime cannot run by themselves, which stay predicted
   std::size_t measured_ = 0;
   std::chrono::duration<double> measuring_{0};
   std::optional<Deadline> deadline_;

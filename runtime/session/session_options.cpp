@@ -87,7 +87,7 @@ void SessionOptions::check_files() const {
   // Measuring makes the file.
   if (!measures && !std::filesystem::exists(*prices, error)) refuse_file("it does not exist");
   try {
-    const pricing::PriceStore store(*prices, false, false);
+    const pricing::PriceStore store(*prices, pricing::PriceStore::none, false);
   } catch (const InputError& trouble) {
     refuse_file(trouble.what());
   }

@@ -3,7 +3,8 @@
 It speaks the protocol of cli/target/measure.py and runs nothing. PRETENDED_TURNS in the environment has a time for each
 of the models that run in turn. The price of a model is its number of products. PRETENDED_FAULT names a command at which
 it ends ("die:turns"), hangs ("hang:turns"), refuses ("refuse:load"), breaks ("break:price") or talks nonsense
-("mumble:price"). PRETENDED_LOG is a file to which it writes the commands.
+("mumble:price"), or has no provider ("no-provider:load"). PRETENDED_LOG is a file to which it writes the commands,
+PRETENDED_KEPT a folder into which it puts the models.
 """
 
 import os
@@ -22,6 +23,9 @@ def answer_to(command, words, models):
         return f"{3000 + 5000 * models[int(words[0])].count(b'MatMul')} 0.01 0.0 Pretended=100"
     if command == "load":
         models.append(words[0])
+        if kept := os.environ.get("PRETENDED_KEPT"):
+            with open(os.path.join(kept, f"{len(models)}.onnx"), "wb") as file:
+                file.write(words[0])
         return str(len(models) - 1)
     return ""
 
@@ -30,7 +34,7 @@ def main():
     fault, _, at = os.environ.get("PRETENDED_FAULT", "").partition(":")
     log = os.environ.get("PRETENDED_LOG")
     models = []
-    print("ok 1", sys.argv[1], "0.0.0 pretended processor", flush=True)
+    print("ok 2 0.0.0", flush=True)
     while line := sys.stdin.buffer.readline():
         command, *words = line.decode().split()
         for place in SIZES.get(command, ()):
@@ -46,7 +50,8 @@ def main():
             if fault == "hang":
                 time.sleep(600)
             answer = {"refuse": "error Refusal: not this one", "mumble": "ok hm hm",
-                      "break": "broken OSError: No space left on device"}[fault]
+                      "break": "broken OSError: No space left on device",
+                      "no-provider": f"broken NoProvider: {sys.argv[2]}ExecutionProvider does not start"}[fault]
         print(answer, flush=True)
 
 

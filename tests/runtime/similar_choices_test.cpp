@@ -48,7 +48,7 @@ TEST_CASE("the choice of the most similar convolution is found") {
 }
 
 TEST_CASE("shipped prices have a similar convolution for other batches") {
-  const pricing::PriceStore store(std::nullopt, true, false);
+  const pricing::PriceStore store(std::nullopt, pricing::PriceStore::of_plans, false);
   const pricing::SimilarChoices similar(store.all(), store.shipped_machine());
   std::vector<std::string> lowerings;
   for (const std::string& call : store.all().calls(store.shipped_machine())) {

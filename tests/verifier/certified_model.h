@@ -57,7 +57,8 @@ inline std::optional<CertifiedModel> certify(const Graph& graph, const std::vect
     for (const auto& [name, value] : imported.values)
       if (const auto number = replay.number_of(value)) certificate.names.emplace_back(*number, name);
   }
-  cleaning.disabled = {"batch-norm", "initial-state", "neutral-operand", "sequences", "shape-arithmetic"};
+  cleaning.disabled = {"batch-norm",  "initial-state", "neutral-operand",
+                       "round-trips", "sequences",     "shape-arithmetic"};
   actions.clear();
   onnx::clean_up(*edit, cleaning, &actions);
   for (const onnx::CleanupAction& action : actions) certificate.after.push_back({std::string(action.pass), action.at});

@@ -2,6 +2,7 @@
 #include "verifier/replay/clean_ups.h"
 
 #include <cstring>
+#include <functional>
 #include <set>
 #include <tuple>
 
@@ -218,6 +219,89 @@ TEST_CASE("operands that change nothing are skipped, others are not") {
     graph.mutable_node()->DeleteSubrange(1, 1);
     INFO(op_type << " " << number);
     CHECK(shown(before, onnx::Model(model, {})).has_value() == !is_neutral);
+  }
+}
+
+TEST_CASE("movements around element-wise nodes may go if they cancel each other, and only then") {
+  struct Case {
+    std::string what;
+    std::function<void(proto::GraphProto& before, proto::GraphProto& after)> change;
+    bool is_right;
+  };
+  const auto permute = [](proto::NodeProto& node, std::initializer_list<std::int64_t> axes) {
+    node.set_op_type("Transpose");
+    node.mutable_input()->DeleteSubrange(1, node.input_size() - 1);
+    auto& permutation = add_attribute(node, "perm", proto::AttributeProto::INTS);
+    for (const std::int64_t axis : axes) permutation.add_ints(axis);
+  };
+  const std::vector<Case> cases{
+      {"nothing else", [](auto&, auto&) {}, true},
+      {"another operator", [](auto&, auto& after) { after.mutable_node(0)->set_op_type("Sub"); }, false},
+      {"another number", [](auto&, auto& after) { after.mutable_node(1)->set_input(1, "three"); }, false},
+      {"operands exchanged",
+       [](auto& before, auto& after) {
+         for (proto::GraphProto* graph : {&before, &after})
+           graph->mutable_node(graph == &before ? 2 : 0)->set_op_type("Sub");
+         std::swap(*after.mutable_node(0)->mutable_input(0), *after.mutable_node(0)->mutable_input(1));
+       },
+       false},
+      {"transposes that cancel",
+       [&](auto& before, auto&) {
+         permute(*before.mutable_node(0), {1, 0});
+         permute(*before.mutable_node(1), {1, 0});
+         permute(*before.mutable_node(4), {1, 0});
+       },
+       true},
+      {"a transpose before and a view behind",
+       [&](auto& before, auto&) {
+         permute(*before.mutable_node(0), {1, 0});
+         permute(*before.mutable_node(1), {1, 0});
+       },
+       false},
+      {"only one operand is transposed",
+       [&](auto& before, auto&) {
+         permute(*before.mutable_node(0), {1, 0});
+       },
+       false},
+      {"a number for each column",
+       [](auto& before, auto& after) {
+         before.mutable_node(3)->set_input(1, "columns");
+         after.mutable_node(1)->set_input(1, "columns");
+       },
+       false},
+  };
+  for (const Case& one : cases) {
+    INFO(one.what);
+    proto::ModelProto model = empty_model();
+    proto::GraphProto& graph = *model.mutable_graph();
+    declare(*graph.add_input(), "x", {3, 3});
+    declare(*graph.add_input(), "z", {3, 3});
+    add_floats(graph, "two", {}, {2});
+    add_floats(graph, "three", {}, {3});
+    add_floats(graph, "columns", {3}, {1, 2, 3});
+    // Views to the same shape change nothing in either way, so they go through another one.
+    proto::TensorProto& shape = *graph.add_initializer();
+    shape.set_name("there");
+    shape.set_data_type(proto::TensorProto::INT64);
+    shape.add_dims(3);
+    for (const std::int64_t extent : {1, 3, 3}) shape.add_int64_data(extent);
+    proto::TensorProto& back = *graph.add_initializer();
+    back = shape;
+    back.set_name("back");
+    back.set_dims(0, 2);
+    back.mutable_int64_data()->RemoveLast();
+    back.set_int64_data(0, 3);
+    declare(*graph.add_output(), "y", {3, 3});
+    proto::ModelProto cleaned = model;
+    add_node(graph, "Reshape", {"x", "there"}, {"a"});
+    add_node(graph, "Reshape", {"z", "there"}, {"b"});
+    add_node(graph, "Mul", {"a", "b"}, {"c"});
+    add_node(graph, "Pow", {"c", "two"}, {"d"});
+    add_node(graph, "Reshape", {"d", "back"}, {"y"});
+    add_node(*cleaned.mutable_graph(), "Mul", {"x", "z"}, {"c"});
+    add_node(*cleaned.mutable_graph(), "Pow", {"c", "two"}, {"y"});
+    one.change(graph, *cleaned.mutable_graph());
+    CHECK(shown(onnx::Model(model, {}), onnx::Model(cleaned, {})).has_value() == !one.is_right);
   }
 }
 

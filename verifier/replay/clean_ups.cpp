@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "ops/core/error.h"
@@ -170,6 +171,7 @@ class ComputedAhead {
     if (is_a<op::Concat>(expected) && is_a<op::Concat>(actual)) return is_joined(expected, actual, open);
     if (starts_from_zero(expected, actual, open)) return true;
     if (works_without_views(expected, actual, open) || moves_alike(expected, actual, open)) return true;
+    if (is_round_trip(expected, actual, open)) return true;
     if (is_idle_dropout(expected)) {
       open.emplace_back(expected.node->inputs()[0], actual);
       return true;
@@ -370,6 +372,86 @@ class ComputedAhead {
     }
     open.insert(open.end(), pairs.begin(), pairs.end());
     return true;
+  }
+
+  /// What a value was before it was moved: by views only, or by transposes only.
+  struct Moved {
+    Value whole;
+    std::vector<std::int64_t> permutation;  ///< of transposes
+  };
+
+  /// The stages of a value before it was moved to its present shape, the last movement first.
+  static std::vector<Moved> stages_of(const Value& value, bool by_views) {
+    std::vector<Moved> stages{{value, {}}};
+    for (std::size_t i = 0; i < value.shape().size(); ++i)
+      stages.back().permutation.push_back(static_cast<std::int64_t>(i));
+    while (by_views ? is_view(stages.back().whole) : is_a<op::Transpose>(stages.back().whole)) {
+      Moved next = stages.back();
+      if (!by_views) {
+        const auto& permutation = std::get<op::Transpose>(*next.whole.node->as_operator()).permutation;
+        for (std::int64_t& axis : next.permutation) axis = permutation[static_cast<std::size_t>(axis)];
+      }
+      next.whole = next.whole.node->inputs()[0];
+      stages.push_back(std::move(next));
+    }
+    return stages;
+  }
+
+  /// What a value was before movements that `outer` undoes; nothing if there is no such stage.
+  static std::optional<Value> undone(const Value& value, const Type& type, const Moved& outer, bool by_views) {
+    std::optional<Value> found;
+    for (const Moved& stage : stages_of(value, by_views)) {
+      if (stage.whole == value || !(stage.whole.type() == type)) continue;
+      bool is_undone = true;
+      for (std::size_t i = 0; i < outer.permutation.size() && !by_views; ++i)
+        is_undone = is_undone &&
+                    stage.permutation[static_cast<std::size_t>(outer.permutation[i])] == static_cast<std::int64_t>(i);
+      if (is_undone) found = stage.whole;
+    }
+    return found;
+  }
+
+  /// A movement of element-wise nodes of moved values, where all movements together change nothing: without them, each
+  /// element goes the same way.
+  bool is_round_trip(const Value& expected, const Value& actual, OpenPairs& open) {
+    const bool by_views = is_view(expected);
+    if ((!by_views && !is_a<op::Transpose>(expected)) || !(expected.type() == actual.type())) return false;
+    const Moved outer = stages_of(expected, by_views).back();
+    const Type &type = expected.type(), &inner = outer.whole.type();
+    OpenPairs pairs, waiting{{outer.whole, actual}};  // values inside, and the same moved
+    std::set<std::pair<const Node*, const Node*>> seen;
+    while (!waiting.empty()) {
+      const auto [inside, outside] = waiting.back();
+      waiting.pop_back();
+      if (!inside || !outside || !(inside.type() == inner) || !(outside.type() == type)) return false;
+      if (!seen.emplace(inside.node, outside.node).second) continue;
+      if (const auto whole = undone(inside, type, outer, by_views)) {
+        pairs.emplace_back(*whole, outside);
+        continue;
+      }
+      if (!are_alike(inside, outside)) return false;
+      const auto wanted = inside.node->inputs(), given = outside.node->inputs();
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const bool is_number = count_of(wanted[i]) == 1 && first_.of(wanted[i]) != nullptr;
+        if (is_number && !(wanted[i].type() == given[i].type())) return false;
+        (is_number ? pairs : waiting).emplace_back(wanted[i], given[i]);
+      }
+    }
+    open.insert(open.end(), pairs.begin(), pairs.end());
+    return true;
+  }
+
+  /// Whether both are the same element-wise operator of so many operands.
+  static bool are_alike(const Value& one, const Value& other) {
+    const Operator *const op = one.node->as_operator(), *const same = other.node->as_operator();
+    if (op == nullptr || same == nullptr || !(*op == *same)) return false;
+    return (ops::traits_of(*op).has(Trait::element_wise) || std::holds_alternative<op::ScalarMul>(*op)) &&
+           one.node->inputs().size() == other.node->inputs().size();
+  }
+
+  static std::optional<std::int64_t> count_of(const Value& value) {
+    const auto extents = value && value.type().shape ? static_extents(*value.type().shape) : std::nullopt;
+    return extents ? std::optional(count(*extents)) : std::nullopt;
   }
 
   static bool is_zero(const Array* array) {

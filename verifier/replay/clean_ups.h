@@ -17,7 +17,9 @@ namespace taso::verifier {
 /// - the operand of an element-wise node whose other operand is neutral, for its result;
 /// - a recurrent node without the initial states that are 0, for one with them;
 /// - views and transposes in sequence for others that move each element to the same place;
-/// - an element-wise node for one between two views that cancel each other, if a known operand meets the same elements.
+/// - an element-wise node for one between two views that cancel each other, if a known operand meets the same elements;
+/// - element-wise nodes of some values, for the view or transpose of such nodes of values that were viewed or
+///   transposed the other way.
 OtherWay computed_ahead();
 
 }  // namespace taso::verifier

@@ -12,6 +12,19 @@
 #include "runtime/host/interpreter.h"
 
 namespace taso::verifier {
+
+bool is_view(const Value& value) {
+  if (value.node->as_operator() == nullptr) return false;
+  if (std::holds_alternative<op::Reshape>(*value.node->as_operator())) return true;
+  const auto* transpose = std::get_if<op::Transpose>(value.node->as_operator());
+  if (transpose == nullptr) return false;
+  // Axes of extent 1 may move.
+  std::vector<std::int64_t> moved;
+  for (const std::int64_t axis : transpose->permutation)
+    if (value.node->inputs()[0].shape()[static_cast<std::size_t>(axis)] != Dim(1)) moved.push_back(axis);
+  return std::is_sorted(moved.begin(), moved.end());
+}
+
 namespace {
 
 const Operator* operator_of(const Value& value) { return value.node->as_operator(); }
@@ -35,19 +48,6 @@ bool changes_nothing(const Node& node) {
 Value skip_idle(Value value) {
   while (operator_of(value) != nullptr && changes_nothing(*value.node)) value = value.node->inputs()[0];
   return value;
-}
-
-/// Whether the result has the elements of the operand in the same order.
-bool is_view(const Value& value) {
-  if (operator_of(value) == nullptr) return false;
-  if (std::holds_alternative<op::Reshape>(*operator_of(value))) return true;
-  const auto* transpose = std::get_if<op::Transpose>(operator_of(value));
-  if (transpose == nullptr) return false;
-  // Axes of extent 1 may move.
-  std::vector<std::int64_t> moved;
-  for (const std::int64_t axis : transpose->permutation)
-    if (value.node->inputs()[0].shape()[static_cast<std::size_t>(axis)] != Dim(1)) moved.push_back(axis);
-  return std::is_sorted(moved.begin(), moved.end());
 }
 
 bool is_sum(const Value& value) {

@@ -11,6 +11,9 @@
 
 namespace taso::verifier {
 
+/// Whether the result of the operator has the elements of its operand in the same order.
+bool is_view(const Value& value);
+
 /// Nothing if both compute their outputs in the same way: by the same operators on inputs of the same names, by opaque
 /// nodes that are identical byte for byte, and with identical bits where they depend on constants only. Forms that ONNX
 /// does not distinguish count as one: concats of concats, parts of parts, operators without effect. Otherwise returns

@@ -25,7 +25,7 @@ Times run_in_turn(const OptRun& run, const Graph& before, const Graph& after) {
 }  // namespace
 
 Candidate confirm(const OptRun& run, Candidate found) {
-  if (run.options.target == OptSettings::Target::onnxruntime) return confirm_in_runtime(run, std::move(found));
+  if (run.options.is_for_onnxruntime()) return confirm_in_runtime(run, std::move(found));
   if (!run.options.confirm || !found.is_improved()) return found;
   run.phases.begin("confirm", "running both models on the GPU");
   onnx::GraphEdit plain(run.model);

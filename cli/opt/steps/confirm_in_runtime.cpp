@@ -6,6 +6,8 @@
 #include "cli/console/interrupt.h"
 #include "cli/opt/steps/steps.h"
 #include "onnx/check/drawing.h"
+#include "onnx/model/proto.h"
+#include "onnx/model/tensor_data.h"
 #include "ops/core/error.h"
 
 namespace taso::cli {
@@ -107,16 +109,55 @@ std::optional<double> predicted_ratio(const OptRun& run, Candidate& found) {
   return before->seconds / after->seconds;
 }
 
+/// The inputs of the model that have to be given.
+std::vector<const proto::ValueInfoProto*> given_inputs(const OptRun& run) {
+  std::vector<const proto::ValueInfoProto*> inputs;
+  const proto::GraphProto& graph = run.model.proto().graph();
+  for (const auto& input : graph.input()) {
+    const auto is_default = [&](const proto::TensorProto& tensor) { return tensor.name() == input.name(); };
+    if (std::none_of(graph.initializer().begin(), graph.initializer().end(), is_default)) inputs.push_back(&input);
+  }
+  return inputs;
+}
+
+bool has_open_sizes(const OptRun& run) {
+  for (const proto::ValueInfoProto* input : given_inputs(run)) {
+    if (run.shapes.contains(input->name())) continue;
+    const auto& tensor = input->type().tensor_type();
+    if (!tensor.has_shape()) return true;
+    for (const auto& dim : tensor.shape().dim())
+      if (!dim.has_dim_value()) return true;
+  }
+  return false;
+}
+
+/// Throws InputError for an input of which no array can be passed to ONNX Runtime.
+void require_arrays(const OptRun& run) {
+  for (const proto::ValueInfoProto* input : given_inputs(run)) {
+    const std::string name = on_one_line(input->name());
+    if (!input->type().has_tensor_type())
+      throw InputError(fmt::format(
+          "the input '{}' is a sequence, map or optional; --target onnxruntime can run models with tensors only",
+          name));
+    const int type = input->type().tensor_type().elem_type();
+    if (numpy_name(onnx::element_type_from_onnx(type)).empty())
+      throw InputError(fmt::format(
+          "the input '{}' is of type {}, of which --target onnxruntime cannot make random values, nor pass given ones",
+          name, onnx::data_type_name(type)));
+  }
+}
+
 }  // namespace
 
 void require_runs(const OptRun& run) {
+  require_arrays(run);
   try {
     Runs runs(run);
     runs.add(run.model);
     runs.time(1, 0);
   } catch (const RuntimeRefusal& refusal) {
-    throw InputError(fmt::format("the model cannot be run in ONNX Runtime: {}; --test-input-shape sets open sizes",
-                                 on_one_line(refusal.reason)));
+    throw InputError(fmt::format("the model cannot be run in ONNX Runtime: {}{}", on_one_line(refusal.reason),
+                                 has_open_sizes(run) ? "; --test-input-shape sets open sizes" : ""));
   }
 }
 
