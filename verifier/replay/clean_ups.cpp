@@ -375,18 +375,18 @@ class ComputedAhead {
   }
 
   /// What a value was before it was moved: by views only, or by transposes only.
-  struct Moved {
+  struct Stage {
     Value whole;
     std::vector<std::int64_t> permutation;  ///< of transposes
   };
 
   /// The stages of a value before it was moved to its present shape, the last movement first.
-  static std::vector<Moved> stages_of(const Value& value, bool by_views) {
-    std::vector<Moved> stages{{value, {}}};
+  static std::vector<Stage> stages_of(const Value& value, bool by_views) {
+    std::vector<Stage> stages{{value, {}}};
     for (std::size_t i = 0; i < value.shape().size(); ++i)
       stages.back().permutation.push_back(static_cast<std::int64_t>(i));
     while (by_views ? is_view(stages.back().whole) : is_a<op::Transpose>(stages.back().whole)) {
-      Moved next = stages.back();
+      Stage next = stages.back();
       if (!by_views) {
         const auto& permutation = std::get<op::Transpose>(*next.whole.node->as_operator()).permutation;
         for (std::int64_t& axis : next.permutation) axis = permutation[static_cast<std::size_t>(axis)];
@@ -398,9 +398,9 @@ class ComputedAhead {
   }
 
   /// What a value was before movements that `outer` undoes; nothing if there is no such stage.
-  static std::optional<Value> undone(const Value& value, const Type& type, const Moved& outer, bool by_views) {
+  static std::optional<Value> undone(const Value& value, const Type& type, const Stage& outer, bool by_views) {
     std::optional<Value> found;
-    for (const Moved& stage : stages_of(value, by_views)) {
+    for (const Stage& stage : stages_of(value, by_views)) {
       if (stage.whole == value || !(stage.whole.type() == type)) continue;
       bool is_undone = true;
       for (std::size_t i = 0; i < outer.permutation.size() && !by_views; ++i)
@@ -416,7 +416,7 @@ class ComputedAhead {
   bool is_round_trip(const Value& expected, const Value& actual, OpenPairs& open) {
     const bool by_views = is_view(expected);
     if ((!by_views && !is_a<op::Transpose>(expected)) || !(expected.type() == actual.type())) return false;
-    const Moved outer = stages_of(expected, by_views).back();
+    const Stage outer = stages_of(expected, by_views).back();
     const Type &type = expected.type(), &inner = outer.whole.type();
     OpenPairs pairs, waiting{{outer.whole, actual}};  // values inside, and the same moved
     std::set<std::pair<const Node*, const Node*>> seen;
