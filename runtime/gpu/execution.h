@@ -21,8 +21,8 @@ struct Execution {
 
 /// All sizes must be known, or follow from the sizes of inputs, which the view knows. Reads the weights, and computes
 /// what depends on weights only. Throws InputError if something cannot run: an unknown size, or an operator that the
-/// interpreter lacks. Independent steps may run concurrently in at most `most_lanes` streams. Weights that are `known` to
-/// be on the device are not read again.
+/// interpreter lacks. Independent steps may run concurrently in at most `most_lanes` streams. Weights that are `known`
+/// to be on the device are not read again.
 Execution make_execution(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan,
                          cost::Precision precision, std::uint32_t most_lanes = usual_lanes,
                          const KnownWeights* known = nullptr);

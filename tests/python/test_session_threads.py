@@ -147,7 +147,8 @@ time.sleep(0.1)
         assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.parametrize("ending", ["", "raise SystemExit(0)", "import atexit; atexit.register(session.__class__, model)"])
+@pytest.mark.parametrize("ending", ["", "raise SystemExit(0)",
+                                    "import atexit; atexit.register(session.__class__, model)"])
 def test_the_interpreter_destroys_sessions_of_a_script(python, source_folder, ending):
     """Variables of a script live until the interpreter ends, when the GIL cannot be given up any more."""
     code = f"""
