@@ -40,7 +40,7 @@ const std::string& standard_input() {
 
 }  // namespace
 
-MappedFile::MappedFile(const std::filesystem::path& path) {
+MappedFile::MappedFile(const std::filesystem::path& path, std::size_t most) {
   if (path == "-") {
     const std::string& text = standard_input();
     if (text.empty()) throw InputError("the standard input is empty");
@@ -55,7 +55,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   if (!S_ISREG(status.st_mode)) throw InputError("is not a regular file");
   if (status.st_size == 0) throw InputError("is empty");
   size_ = static_cast<std::size_t>(status.st_size);
-  if (size_ > largest) throw InputError(fmt::format(fmt::runtime(too_large), size_));
+  if (size_ > most) throw InputError(fmt::format(fmt::runtime(too_large), size_));
   void* base = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (base == MAP_FAILED && errno == ENOMEM) throw EnvironmentError("not enough memory to read the model");
   if (base == MAP_FAILED) throw InputError(fmt::format("cannot be read: {}", std::strerror(errno)));

@@ -15,7 +15,8 @@ class MappedFile {
   /// The size limit of a protobuf message.
   static constexpr std::size_t largest = INT_MAX;
 
-  explicit MappedFile(const std::filesystem::path& path);
+  /// Refuses a file of more than `most` bytes.
+  explicit MappedFile(const std::filesystem::path& path, std::size_t most = largest);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -245,7 +246,7 @@ taso_status taso_session_load(const char* path, const taso_options* options, tas
     if (file == "-") file = "./-";  // the standard input belongs to the program
     const std::string name = file.string();
     try {
-      const taso::onnx::MappedFile mapped(file);
+      const taso::onnx::MappedFile mapped(file, std::numeric_limits<std::size_t>::max());  // engine files may be larger
       *session = loaded(mapped.bytes(), name, file.parent_path(), options).release();
     } catch (const taso::InputError& error) {
       if (std::string_view(error.what()).starts_with(name)) throw;

@@ -305,6 +305,31 @@ def test_an_engine_file_is_saved_and_loaded(taso, convnet, tmp_path):
         session.save_engine(tmp_path / "no folder" / "model.taso")
 
 
+@pytest.mark.full
+def test_an_engine_file_may_exceed_2_gb(taso, tmp_path):
+    rows, width, parts = 150_000, 1024, 4
+    weights, nodes = [], []
+    with open(tmp_path / "large.data", "wb") as file:  # mostly holes
+        for i in range(parts):
+            place = {"location": "large.data", "offset": i * rows * width * 4, "length": rows * width * 4}
+            weight = TensorProto(name=f"w{i}", data_type=TensorProto.FLOAT, dims=[rows, width],
+                                 data_location=TensorProto.EXTERNAL)
+            for key, text in place.items():
+                weight.external_data.add(key=key, value=str(text))
+            weights.append(weight)
+            nodes.append(helper.make_node("Gather", [f"w{i}", "rows"], [f"y{i}"]))
+            file.seek(place["offset"] + (rows - 1) * width * 4)
+            file.write(np.full(width, i + 1, np.float32).tobytes())
+    large = model(nodes, [value("rows", ["n"], TensorProto.INT64)], [value(f"y{i}", ["n", width]) for i in range(parts)],
+                  weights)
+    (tmp_path / "large.onnx").write_bytes(large.SerializeToString())
+    taso.Session(tmp_path / "large.onnx", device="cpu").save_engine(tmp_path / "large.taso")
+    assert (tmp_path / "large.taso").stat().st_size > 1 << 31
+    results = taso.Session(tmp_path / "large.taso", device="cpu")(np.array([0, rows - 1]))
+    for i, result in enumerate(results.values()):
+        assert (result[0] == 0).all() and (result[1] == i + 1).all()
+
+
 def test_the_execution_provider_is_named_or_missed(taso):
     try:
         assert taso.ep_library_path().endswith("libtaso_onnxruntime.so")
