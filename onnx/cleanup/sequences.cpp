@@ -169,13 +169,15 @@ bool drop_views_around(const Context& context, const proto::NodeProto& node) {
   if (middle == nullptr || !is_element_wise(*middle)) return false;
   const Type &outer = values.at(node.output(0)).type(), &inner = values.at(middle->output(0)).type();
   const auto to = extents_if_known(outer), from = extents_if_known(inner);
-  if (!to || !from) return false;
+  if (!to || !from || !is_floating(outer.element)) return false;
   for (const int place : {0, 1}) {
     const std::string &viewed = middle->input(place), &other = middle->input(1 - place);
     const proto::NodeProto* const first = edit.uses(viewed) == 1 ? edit.producer(viewed) : nullptr;
     if (first == nullptr || lowered_to<op::Reshape>(context, *first) == nullptr || edit.constant(other) == nullptr)
       continue;
     if (!(values.at(viewed).type() == inner) || !(values.at(first->input(0)).type() == outer)) continue;
+    const proto::NodeProto* const source = edit.producer(first->input(0));
+    if (source != nullptr && lowered_to<op::Reshape>(context, *source) != nullptr) continue;  // views are joined first
     const auto own = extents_if_known(values.at(other).type());
     const auto shape = own ? shape_after(*own, *from, *to) : std::nullopt;
     if (!shape) continue;

@@ -94,9 +94,15 @@ std::vector<DetachedWeight> detach_weights(Model& model, std::size_t smallest) {
 
 void attach_weights(Model& model, std::span<const std::string_view> weights) {
   std::vector<Put> list;
+  std::vector<bool> is_used(weights.size());
   for_each_tensor(model.mutable_proto(), [&](proto::TensorProto& tensor, bool) {
-    if (is_external(tensor)) list.push_back({&tensor, {weights[number_of(tensor, weights.size())], nullptr}});
+    if (!is_external(tensor)) return;
+    const std::size_t number = number_of(tensor, weights.size());
+    if (is_used[number]) throw InputError(fmt::format("the weight '{}' is another's", on_one_line(tensor.name())));
+    is_used[number] = true;
+    list.push_back({&tensor, {weights[number], nullptr}});
   });
+  if (list.size() < weights.size()) throw InputError("there are more weights than the model has");
   put(list);
 }
 

@@ -20,7 +20,7 @@ struct DetachedWeight {
 /// Takes out all weights of `smallest` bytes or more, and external ones of any size. The message keeps their numbers in
 /// the result. Throws InputError if an external one cannot be read.
 std::vector<DetachedWeight> detach_weights(Model& model, std::size_t smallest = 1024);
-/// The inverse. Throws InputError if the message refers to anything else.
+/// The inverse. Throws InputError unless the message refers to each of them, and to nothing else.
 void attach_weights(Model& model, std::span<const std::string_view> weights);
 /// Reads external weights into the message, which may then have more than 2 GB and cannot be written as it is.
 void take_in_weights(Model& model);

@@ -264,24 +264,31 @@ class ComputedAhead {
            std::all_of(type.shape->begin(), type.shape->end(), [](const Dim& dim) { return dim.known().has_value(); });
   }
 
-  /// What views and transposes move, and these, the last first.
+  /// What views and transposes move, and these, the last first; operands that change nothing are skipped.
   struct Moved {
     Value whole;
     std::vector<const Operator*> steps;
   };
-  static Moved moved(Value value) {
+  Moved moved(Value value) {
     Moved found;
-    for (; is_a<op::Reshape>(value) || is_a<op::Transpose>(value); value = value.node->inputs()[0])
-      found.steps.push_back(value.node->as_operator());
-    found.whole = value;
-    return found;
+    for (;;) {
+      if (const Value plain = without_neutral(value); !(plain == value)) {
+        value = plain;
+      } else if (is_a<op::Reshape>(value) || is_a<op::Transpose>(value)) {
+        found.steps.push_back(value.node->as_operator());
+        value = value.node->inputs()[0];
+      } else {
+        found.whole = value;
+        return found;
+      }
+    }
   }
 
   /// Whether both move the elements of a value in the same way: shown with the numbers of its elements.
-  static bool moves_alike(const Value& expected, const Value& actual, OpenPairs& open) {
+  bool moves_alike(const Value& expected, const Value& actual, OpenPairs& open) {
     constexpr std::int64_t most_elements = std::int64_t{1} << 26;
     const Moved wanted = moved(expected), given = moved(actual);
-    if (wanted.steps.empty() || given.steps.empty() || !(wanted.whole.type() == given.whole.type())) return false;
+    if (wanted.steps.empty() || !(wanted.whole.type() == given.whole.type())) return false;
     if (!is_known(wanted.whole.type()) || !is_known(expected.type())) return false;
     const Extents extents = extents_of(wanted.whole.shape());
     if (count(extents) > most_elements) return false;

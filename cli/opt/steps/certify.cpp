@@ -1,4 +1,9 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/console/exit_code.h"
 #include "cli/opt/certificate.h"
@@ -15,6 +20,41 @@ Candidate fall_back(const OptRun& run, const Candidate& rejected, const std::str
   if (rejected.is_improved()) return check(run, give_up(run, rejected, reason));
   if (!rejected.is_untouched) return leave_as_it_is(run, rejected, reason);
   throw InternalError(fmt::format("the certificate of an untouched model is rejected: {}", rejection));
+}
+
+/// Clean-ups of many forms, which compose: the check may not follow all of them.
+constexpr std::array<std::string_view, 3> many_forms{"neutral-operand", "sequences", "round-trips"};
+
+bool has_many_forms(const Candidate& candidate) {
+  return std::any_of(candidate.clean_ups.begin(), candidate.clean_ups.end(), [](const rules::CleanupStep& step) {
+    return std::find(many_forms.begin(), many_forms.end(), step.pass) != many_forms.end();
+  });
+}
+
+/// The same run without these.
+struct SimplerRun {
+  OptSettings options;
+  rules::RewriteCertificate certificate;
+  OptRun run;
+
+  explicit SimplerRun(const OptRun& of)
+      : options(of.options), certificate(of.certificate), run{of.model,    options,    of.checking, of.shapes,
+                                                              of.rules,    of.pricing, of.console,  of.phases,
+                                                              certificate, of.spoil,   of.runtime} {
+    for (const std::string_view pass : many_forms) {
+      options.disabled_passes.emplace(pass);
+      certificate.disabled.emplace_back(pass);
+    }
+  }
+};
+
+/// Cleans the model up again.
+Candidate cleaned_again(const OptRun& run, const Candidate& rejected) {
+  Candidate cleaned = clean(run);
+  cleaned.search = rejected.search;
+  cleaned.confirmed = rejected.confirmed;
+  cleaned.in_runtime = rejected.in_runtime;
+  return check(run, std::move(cleaned));
 }
 
 bool says_something(const rules::RewriteCertificate& certificate) {
@@ -67,8 +107,10 @@ Draft draft_of(const OptRun& run, Candidate& candidate) {
   return draft;
 }
 
-Candidate certify(const OptRun& run, Candidate found) {
+Candidate certify(const OptRun& given, Candidate found) {
+  std::optional<SimplerRun> simpler;
   for (Candidate candidate = std::move(found);;) {
+    const OptRun& run = simpler ? simpler->run : given;
     run.phases.begin("replay", "replaying the certificate");
     if (!candidate.draft) candidate.draft = draft_of(run, candidate);
     Draft& draft = *candidate.draft;
@@ -81,6 +123,15 @@ Candidate certify(const OptRun& run, Candidate found) {
       run.model = std::move(*draft.model);
       draft.model.reset();
       return candidate;
+    }
+    if (!simpler && !candidate.is_improved() && has_many_forms(candidate)) {
+      run.console.warning(fmt::format(
+          "{} is cleaned up again without {}, because their certificate is rejected ({}); this is a bug in "
+          "taso, please report it",
+          on_one_line(run.options.input.string()), fmt::join(many_forms, ", "), on_one_line(draft.rejection)));
+      simpler.emplace(given);
+      candidate = with_file_name(run.options.input, [&] { return cleaned_again(simpler->run, candidate); });
+      continue;
     }
     run.console.warning(
         fmt::format("the changes to {} are undone, because their certificate is rejected ({}); this is a bug in "

@@ -63,11 +63,14 @@ TEST_CASE("a message that refers to other weights is refused") {
                                                                                    {"location", ""},
                                                                                    {"offset", "-1"},
                                                                                    {"offset", "99999"},
-                                                                                   {"offset", "1x"}}) {
+                                                                                   {"offset", "1x"},
+                                                                                   {"offset", "0"}}) {
     onnx::Model changed = with(key, value);
     CHECK_THROWS_AS(onnx::attach_weights(changed, views), InputError);
   }
-  views.pop_back();
+  views.emplace_back("surplus");
+  CHECK_THROWS_AS(onnx::attach_weights(model, views), InputError);
+  views.resize(weights.size() - 1);
   CHECK_THROWS_AS(onnx::attach_weights(model, views), InputError);
 }
 
