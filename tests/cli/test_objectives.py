@@ -62,7 +62,8 @@ def transposes(shape=(64, 256)):
 
 def test_memory_is_what_is_needed_at_a_time(taso_opt, tmp_path):
     model = save(transposes(), tmp_path / "model.onnx")
-    done, report = optimise(taso_opt, model, tmp_path, "--objective", "memory")
+    # The search is to find what a clean-up does as well.
+    done, report = optimise(taso_opt, model, tmp_path, "--objective", "memory", "--disable-pass", "round-trips")
     assert operators(tmp_path / "out.onnx") == ["Softmax", "Relu", "Softmax"]
     assert report["before"]["predicted"]["bytes_moved"] > report["after"]["predicted"]["bytes_moved"]
     assert report["after"]["predicted"]["peak_activation_bytes"] <= 2 * 4 * 64 * 256
