@@ -133,18 +133,20 @@ def test_merged_weights_are_named_after_what_they_replace(taso_opt, rules, tmp_p
 
 
 def test_what_is_understood_and_what_is_opaque_is_said(taso_opt, tmp_path):
-    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Det", ["a"], ["b"]),
+    nodes = [helper.make_node("Relu", ["x"], ["a"]),
+             helper.make_node("MaxRoiPool", ["a", "regions"], ["b"], pooled_shape=[1, 1]),
              helper.make_node("Strange", ["b"], ["c"], domain="org.example"),
              helper.make_node("Identity", ["c"], ["y"])]
-    model = models.model_of(nodes, [models.floats("x", [2, 3, 3])], [models.floats("y", [2])])
+    regions = models.weight("regions", [[0, 0, 0, 2, 2]])
+    model = models.model_of(nodes, [models.floats("x", [2, 3, 3, 3])], [models.floats("y", [1, 3, 1, 1])], [regions])
     model.opset_import.add(domain="org.example", version=1)
     done = run(taso_opt, save(model, tmp_path / "model.onnx"), "--dry-run", "--report", tmp_path / "r.json")
-    opaque = "1 Det (not modelled); 1 org.example.Strange (not part of ONNX)"
+    opaque = "1 MaxRoiPool (not modelled); 1 org.example.Strange (not part of ONNX)"
     assert f"\nunderstood 2 of 4 operators; opaque: {opaque}\n" in done.err, done
     coverage = json.loads((tmp_path / "r.json").read_text())["coverage"]
     assert (coverage["understood"], coverage["operators"]) == (2, 4)
     assert [(one["operator"], one["count"], one["reason"]) for one in coverage["opaque"]] == [
-        ("Det", 1, "not modelled"), ("org.example.Strange", 1, "not part of ONNX")]
+        ("MaxRoiPool", 1, "not modelled"), ("org.example.Strange", 1, "not part of ONNX")]
     done = run(taso_opt, save(models.with_identity(), tmp_path / "all.onnx"), "--dry-run")
     assert "\nunderstood 2 of 2 operators\n" in done.err, done
 
