@@ -295,6 +295,7 @@ void resolve_target(const Raw& raw, OptSettings& options) {
   options.pricing.measures = !raw.no_measuring;
   if (!raw.runtime_threads.empty())
     options.runtime_threads = static_cast<unsigned>(whole_number("--runtime-threads", raw.runtime_threads, 4096));
+  if (options.runtime_threads == 0u) options.runtime_threads.reset();  // the default
   if (!raw.runtime_patience.empty())
     options.runtime_patience = number_from_zero("--runtime-patience", raw.runtime_patience);
 }

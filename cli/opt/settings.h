@@ -56,7 +56,7 @@ struct OptSettings {
   bool is_for_onnxruntime() const { return target != Target::plan; }
   std::string python;                       ///< for ONNX Runtime; empty: the usual one
   std::string prices_of;                    ///< part of the name of the machine whose prices count; empty: this one
-  std::optional<unsigned> runtime_threads;  ///< of ONNX Runtime; missing or 0: one for each processor
+  std::optional<unsigned> runtime_threads;  ///< of ONNX Runtime; missing: one for each processor
   double runtime_patience = 300;            ///< seconds that ONNX Runtime may take for an answer
   bool confirm = false;          ///< run both models on the GPU, and keep the rewrites only if they are faster there
   bool certificate = true;       ///< write one beside the output

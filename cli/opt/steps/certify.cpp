@@ -54,6 +54,7 @@ Candidate cleaned_again(const OptRun& run, const Candidate& rejected) {
   cleaned.search = rejected.search;
   cleaned.confirmed = rejected.confirmed;
   cleaned.in_runtime = rejected.in_runtime;
+  if (cleaned.in_runtime) cleaned.in_runtime->uncertain = "other clean-ups ran, whose certificate is rejected";
   return check(run, std::move(cleaned));
 }
 
@@ -122,6 +123,7 @@ Candidate certify(const OptRun& given, Candidate found) {
       candidate.edit.reset();
       run.model = std::move(*draft.model);
       draft.model.reset();
+      correct_what_is_kept(candidate);
       return candidate;
     }
     if (!simpler && !candidate.is_improved() && has_many_forms(candidate)) {
