@@ -268,6 +268,8 @@ void conclude(const OptSettings& options, const Summary& summary, Console& conso
   if (options.report) write_output(*options.report, report_of(summary));
   if (options.html) write_output(*options.html, page_of(report_of(summary), summary.details));
   console.say(Level::result, table_of(summary));
+  if (options.html && !is_standard_stream(*options.html))
+    console.say(Level::result, fmt::format("page: {}", on_one_line(options.html->string())));
   if (options.explain && summary.details) console.say(Level::result, "\n" + story_of(*summary.details));
   console.verdict(!summary.failed(), summary.verdict());
 }
