@@ -22,7 +22,11 @@ struct Cut {
   std::int64_t width = 0;  ///< chunks that a thread reads at one place
   std::int64_t split = 1;  ///< blocks that share the depth
   std::int64_t part = 0;   ///< depth of a block
-  std::string name() const { return fmt::format("stream {} split {}", tile, split); }
+  /// If not 0, so many blocks have all columns: each warp takes `width` columns after `width` others.
+  std::int64_t blocks = 0;
+  std::string name() const {
+    return blocks > 0 ? fmt::format("stream {} of {}", width, blocks) : fmt::format("stream {} split {}", tile, split);
+  }
 };
 
 class RowProduct {
@@ -43,7 +47,7 @@ class RowProduct {
         rated.emplace_back(std::abs(std::log2(blocks)) + 0.1 * std::log2(static_cast<double>(split)), cut);
       }
     std::stable_sort(rated.begin(), rated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<Cut> best;
+    std::vector<Cut> best = endless_cuts(multiprocessors);
     for (std::size_t i = 0; i < rated.size() && i < most_cuts; ++i) best.push_back(rated[i].second);
     return best;
   }
@@ -54,13 +58,12 @@ class RowProduct {
     launch.block = threads;
     launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes(cut));
     launch.cluster = static_cast<std::uint32_t>(cut.split);
-    launch.grid[0] = grid_of(tiles(cut) * cut.split);
+    launch.grid[0] = grid_of(cut.blocks > 0 ? cut.blocks : tiles(cut) * cut.split);
     Computation after(call_, values_, y_);
     const AxisMap axes = aligned(y_, y_);
     std::optional<std::size_t> bias;
     if (main_.operands.size() > 2) bias = after.make(main_.operands[2], {axes[1]});
-    after.give(main_.first_result, axes,
-               [&] { return bias ? "total[e] + " + after.text(*bias) : std::string("total[e]"); });
+    after.give(main_.first_result, axes, [&] { return bias ? "total + " + after.text(*bias) : std::string("total"); });
     const Computation::Stored stored = after.store_result();
     Parameters parameters;
     parameters.add(call_, false, main_.operands[0]);
@@ -79,11 +82,21 @@ class RowProduct {
     code.add(stream_functions);
     open_kernel(code, launch, parameters);
     code.line("const element* __restrict__ right = {};", pointer(false, main_.operands[1]));
-    code.add(stream_begin);
+    code.add(cut.blocks > 0 ? stream_columns_begin : stream_begin);
     write_left(code);
-    code.add(stream_sums);
-    write_results(code, after, stored);
-    code.line("if (split > 1) cluster_wait();  // until what was sent from here has arrived");
+    if (cut.blocks > 0) {
+      code.line("__syncthreads();");
+      code.open("for (; column < columns; column += all)");
+      code.add(stream_columns);
+      code.open("if (row < rows && n < columns)");
+      write_result(code, after, stored);
+      code.close();
+      code.close();
+    } else {
+      code.add(stream_sums);
+      write_results(code, after, stored);
+      code.line("if (split > 1) cluster_wait();  // until what was sent from here has arrived");
+    }
     code.close();
     launch.source = prelude(Arithmetic::single) + std::string(tensor_instructions) + code.text();
     return launch;
@@ -99,7 +112,7 @@ class RowProduct {
   std::int64_t tiles(const Cut& cut) const { return (columns_ + cut.tile - 1) / cut.tile; }
   std::int64_t shared_bytes(const Cut& cut) const {
     const std::int64_t slices = are_columns_neighbours_ ? threads / 32 : 1;
-    return 4 * rows_ * (cut.part + (slices + 2) * cut.tile) + 16;
+    return 4 * rows_ * (cut.part + (cut.blocks > 0 ? 0 : (slices + 2) * cut.tile)) + 16;
   }
 
   /// The ways to cut the columns, with the depth cut into so many parts.
@@ -116,6 +129,20 @@ class RowProduct {
     } else {
       for (const std::int64_t width : {2, 4}) add(threads / 32 * width, width);
     }
+    return all;
+  }
+
+  /// The ways in which warps take columns by themselves, if there are enough of them.
+  std::vector<Cut> endless_cuts(std::int64_t multiprocessors) const {
+    std::vector<Cut> all;
+    const std::int64_t warps = threads / 32, part = (depth_ + 7) / 8 * 8;
+    if (are_columns_neighbours_ || 4 * rows_ * part > most_shared_bytes) return all;
+    for (const std::int64_t width : {2, 1, 4})
+      for (const std::int64_t each : {2, 3}) {
+        const std::int64_t useful = (columns_ + warps * width - 1) / (warps * width);
+        if (useful >= multiprocessors)
+          all.push_back({warps * width, width, 1, part, std::min(useful, each * multiprocessors)});
+      }
     return all;
   }
 
@@ -180,16 +207,24 @@ class RowProduct {
   }
 
   void write_results(Code& code, Computation& after, const Computation::Stored& stored) const {
-    const std::vector<Access>& accesses = after.accesses();
-    std::vector<Axis> axes = axes_of(y_, accesses);
-    merge(axes);
     code.open("for (int q = thread; q < own_quads; q += threads)");
     code.line("const int at = (rank * own_quads + q) * 4;");
     code.add(stream_total);
     code.unrolled("e", 4);
-    code.line("const int n = first_column + at % tile + e;");
+    code.line("const int row = at / tile, n = first_column + at % tile + e;");
+    code.line("const float total = totals[e];");
     code.open("if (n < columns)");
-    code.line("const unsigned flat = static_cast<unsigned>(at / tile * columns + n);");
+    write_result(code, after, stored);
+    code.close();
+    code.close();
+    code.close();
+  }
+  /// What becomes of the `total` of a row and a column.
+  void write_result(Code& code, Computation& after, const Computation::Stored& stored) const {
+    const std::vector<Access>& accesses = after.accesses();
+    std::vector<Axis> axes = axes_of(y_, accesses);
+    merge(axes);
+    code.line("const unsigned flat = static_cast<unsigned>(row * columns + n);");
     const std::vector<std::string> indices = write_indices(code, "flat", "i", axes, 1, false);
     const auto element = [&](std::size_t i) {
       return fmt::format("{}[{}]", pointer(accesses[i].is_written, accesses[i].operand),
@@ -197,9 +232,6 @@ class RowProduct {
     };
     after.write(code, Arithmetic::single, element);
     code.line("{} = put<element>({});", element(stored.access), after.text(stored.result));
-    code.close();
-    code.close();
-    code.close();
   }
 
   const cost::Call& call_;

@@ -136,15 +136,55 @@ inline constexpr std::string_view stream_sums = R"(
   const word summed = split > 1 ? slots : parts;
 )";
 
+/// Without neighbouring columns and without a split, every warp multiplies columns of its own, and begins to read the next
+/// ones before it adds up: the block does not wait for anything once it has the left factor.
+inline constexpr std::string_view stream_columns_begin = R"(
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
+  const int all = static_cast<int>(gridDim.x) * warps * width;
+  constexpr int begin = 0, end = depth;
+  const word left = shared_begin();
+  int column = (static_cast<int>(blockIdx.x) * warps + thread / 32) * width;
+  Chunks next;
+  if (is_right_weight) read_chunks(next, right, begin, end, lane, column);
+  wait_for_earlier_kernels();
+  let_next_kernel_begin();
+  if (!is_right_weight) read_chunks(next, right, begin, end, lane, column);
+)";
+inline constexpr std::string_view stream_columns = R"(
+    float sums[rows][each];
+#pragma unroll
+    for (int m = 0; m < rows; ++m)
+#pragma unroll
+      for (int e = 0; e < each; ++e) sums[m][e] = 0;
+#pragma unroll 1
+    for (int k = begin; k < end; k += step) {
+      const Chunks now = next;
+      const bool is_last = k + step >= end;
+      read_chunks(next, right, is_last ? begin : k + step, end, lane, is_last ? column + all : column);
+      multiply(sums, now, left, k, begin, end, lane);
+    }
+    float total = 0;  // of the row and column that this thread finishes
+#pragma unroll
+    for (int m = 0; m < rows; ++m)
+#pragma unroll
+      for (int e = 0; e < each; ++e) {
+        float sum = sums[m][e];
+#pragma unroll
+        for (int o = 16; o > 0; o /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, o);
+        if (lane == m * each + e) total = sum;
+      }
+    const int row = lane / each, n = column + lane % each;
+)";
+
 /// Adds up four neighbouring columns.
 inline constexpr std::string_view stream_total = R"(
-    float total[4] = {0, 0, 0, 0};
+    float totals[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int s = 0; s < (split > 1 ? split : slices); ++s) {
       float one[4];
       fetch(one, summed + static_cast<word>((s * own_quads + q) * 16));
 #pragma unroll
-      for (int e = 0; e < 4; ++e) total[e] += one[e];
+      for (int e = 0; e < 4; ++e) totals[e] += one[e];
     }
 )";
 
