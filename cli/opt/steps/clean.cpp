@@ -63,12 +63,17 @@ Candidate leave_as_it_is(const OptRun& run, const Candidate& given_up, const std
   return plain;
 }
 
-Candidate give_up(const OptRun& run, const Candidate& found, const std::string& reason) {
+Candidate clean_again(const OptRun& run, const Candidate& found) {
   Candidate cleaned = clean(run);
   cleaned.search = found.search;
-  cleaned.search->give_up(reason);
   cleaned.confirmed = found.confirmed;
   cleaned.in_runtime = found.in_runtime;
+  return cleaned;
+}
+
+Candidate give_up(const OptRun& run, const Candidate& found, const std::string& reason) {
+  Candidate cleaned = clean_again(run, found);
+  cleaned.search->give_up(reason);
   return cleaned;
 }
 
