@@ -41,7 +41,7 @@ DeviceFunction::Family family_of(std::string_view name) {
   if (name == "CumSum") return Family::scan;
   if (name == "TopK") return Family::top;
   if (name == "DynamicQuantizeLinear") return Family::range;
-  return name.starts_with("Scatter") ? Family::scatter : Family::place;
+  return name.find("Scatter") != std::string_view::npos ? Family::scatter : Family::place;
 }
 
 double operations_of(const DeviceFunction& function, std::size_t operands) {

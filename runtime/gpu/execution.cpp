@@ -157,6 +157,7 @@ class Maker {
     bind_borders();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) add(i);
     copy_outputs();
+    steps_.in_place = in_place_of(steps_);
   }
 
   /// Throws unless each size is a number, or follows from sizes of inputs, which the view knows.
@@ -416,7 +417,7 @@ class Maker {
   }
 
   void schedule(std::uint32_t most_lanes) {
-    const std::vector<std::vector<std::uint32_t>> needs = needs_of(steps_.steps);
+    const std::vector<std::vector<std::uint32_t>> needs = needs_of(steps_.steps, steps_.in_place);
     for (std::size_t i = 0; i < steps_.steps.size(); ++i) {
       Task task{price_of_copy, 1, static_cast<bool>(steps_.steps[i].host), needs[i]};
       if (i < execution_.plan_steps.size()) {

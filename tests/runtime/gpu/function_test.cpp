@@ -201,6 +201,37 @@ TEST_CASE("kernels for opaque operators compute what the host does", "[functions
   }
 }
 
+TEST_CASE("scatters write in place if operand and result are the same memory", "[functions]") {
+  std::vector<Single> singles;
+  for (const std::string name : {"ScatterElements", "ScatterND", "TensorScatter"})
+    for (std::uint64_t seed = 1; seed <= cases_of_each(); ++seed) {
+      Random random(seed);
+      singles.emplace_back(random_function(name, random), cost::Precision::fp32);
+    }
+  std::vector<SourceLaunch> launches;
+  for (const Single& single : singles) {
+    const std::vector<Lowering> ways = lowerings(on_host(single).placed.call);
+    REQUIRE(ways.at(0).launches.size() == 2);
+    REQUIRE(std::get<SourceLaunch>(ways[0].launches[0]).only_copies);
+    launches.push_back(std::get<SourceLaunch>(ways[0].launches[1]));
+    REQUIRE_FALSE(launches.back().only_copies);
+  }
+  const HostKernels kernels(launches);
+  for (std::size_t k = 0; k < launches.size(); ++k) {
+    OnHost memory = on_host(singles[k]);
+    std::byte* const data = memory.read.at(memory.placed.call.function->operands[0]).data();
+    std::vector<void*> arguments;
+    for (const Argument& argument : launches[k].arguments)
+      arguments.push_back(argument.place == Argument::Place::read ? memory.read.at(argument.index).data() : data);
+    kernels.run(k, launches[k], arguments);
+    const Array& expected = singles[k].expected.at(0);
+    const std::span<const std::byte> bytes(data, expected.bytes());
+    INFO(singles[k].node.function.name << ", number " << k);
+    CHECK(difference(singles[k], from_device(bytes, expected.type(), expected.extents(), cost::Precision::fp32),
+                     expected) == "");
+  }
+}
+
 TEST_CASE("every function has a price that is not the host's, and no step there", "[functions]") {
   for (const Single& single : random_singles()) {
     const cost::WholeGraph view(single.graph);
