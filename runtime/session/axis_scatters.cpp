@@ -13,7 +13,7 @@ namespace {
 
 using Permutation = std::vector<std::int64_t>;
 
-bool is(const proto::NodeProto* node, std::string_view type) {
+bool has_type(const proto::NodeProto* node, std::string_view type) {
   return node != nullptr && node->op_type() == type && onnx::is_default_domain(node->domain());
 }
 
@@ -59,10 +59,11 @@ class Joiner {
   }
 
   std::optional<AxisScatter> find(const proto::NodeProto& node) const {
-    if (!is(&node, "ScatterND") || node.input_size() != 3 || edit_.uses(node.output(0)) != 1) return std::nullopt;
+    if (!has_type(&node, "ScatterND") || node.input_size() != 3 || edit_.uses(node.output(0)) != 1) return std::nullopt;
     const proto::NodeProto* const before = edit_.producer(node.input(0));
     const std::vector<const proto::NodeProto*> readers = edit_.consumers(node.output(0));
-    if (!is(before, "Transpose") || readers.size() != 1 || !is(readers[0], "Transpose")) return std::nullopt;
+    if (!has_type(before, "Transpose") || readers.size() != 1 || !has_type(readers[0], "Transpose"))
+      return std::nullopt;
     AxisScatter found{*before, node, *readers[0], permutation_of(*before)};
     if (!moves_one_axis(found.permutation) || permutation_of(found.after) != inverse(found.permutation))
       return std::nullopt;

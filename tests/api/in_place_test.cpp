@@ -126,8 +126,8 @@ TEST_CASE("a cache is written in place, or elsewhere") {
     const bool is_in_place = step % 3 != 2;
     std::vector<float>& to = is_in_place ? cache : room;
     const std::vector<float> before = cache;
-    const std::vector<taso_tensor> inputs{TensorView::of(cache, cache_sizes), TensorView::of(position, {1}),
-                                          TensorView::of(token, token_sizes)};
+    const std::vector<taso_tensor> inputs{TensorView::of(cache, {1, heads, capacity, width}),
+                                          TensorView::of(position, {1}), TensorView::of(token, {1, heads, 1, width})};
     std::vector<taso_tensor> outputs{TensorView::of(to, {}), TensorView::of(sum, {})};
     session.run(inputs, outputs);
     const std::vector<float> sums = stepped(model, token, position[0]);
@@ -139,7 +139,7 @@ TEST_CASE("a cache is written in place, or elsewhere") {
   // The updates lie in the memory that is overwritten.
   std::vector<std::int64_t> position{2};
   const std::vector<taso_tensor> inputs{
-      TensorView::of(cache, cache_sizes), TensorView::of(position, {1}),
+      TensorView::of(cache, {1, heads, capacity, width}), TensorView::of(position, {1}),
       TensorView(cache.data() + 3, token_count * 4, TASO_FLOAT32, TASO_HOST, token_sizes)};
   std::vector<taso_tensor> outputs{TensorView::of(cache, {}), TensorView::of(sum, {})};
   const std::vector<float> token(cache.begin() + 3, cache.begin() + 3 + token_count);
@@ -148,7 +148,7 @@ TEST_CASE("a cache is written in place, or elsewhere") {
   check_equal(cache, model);
   // A position that does not exist is refused, and nothing is written.
   position[0] = capacity;
-  CHECK_THROWS_AS(session.run(std::vector<taso_tensor>{inputs}, outputs), SessionError);
+  CHECK_THROWS_AS(session.run(inputs, outputs), SessionError);
   check_equal(cache, model);
 }
 

@@ -131,15 +131,19 @@ Value mask_of_cache(Builder& net, const Value& position, std::int64_t capacity) 
 
 Pasts::Pasts(Builder& net, std::int64_t layers, std::int64_t heads, std::int64_t tokens, std::int64_t head_width,
              bool is_static)
-    : net_(net) {
+    : net_(net), tokens_(tokens) {
   if (is_static) position_ = net.common_integers("cache_position", {1});
   const std::vector<std::int64_t> rest{heads, tokens, head_width};
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     const Value key = net.input(fmt::format("past_key_values.{}.key", layer), rest);
     pasts_.push_back({key, net.input(fmt::format("past_key_values.{}.value", layer), rest)});
   }
-  mask_ = is_static ? mask_of_cache(net, *position_, tokens)
-                    : net.reals(std::vector<double>(static_cast<std::size_t>(tokens + 1), 0), {1, 1, 1, tokens + 1});
+}
+
+void Pasts::write_mask() {
+  const std::int64_t seen = tokens_ + 1;
+  mask_ = position_ ? mask_of_cache(net_, *position_, tokens_)
+                    : net_.reals(std::vector<double>(static_cast<std::size_t>(seen), 0), {1, 1, 1, seen});
 }
 
 Value Pasts::extended(const Value& past, const Value& x) {

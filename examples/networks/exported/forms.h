@@ -52,6 +52,8 @@ class Pasts {
         bool is_static);
 
   std::size_t layers() const { return pasts_.size(); }
+  /// Makes the mask; before the first layer.
+  void write_mask();
   /// What is added to the scores of the newest token, which sees all that there are: zeros, and minus infinity where a
   /// cache has none yet.
   const Value& mask() const { return mask_; }
@@ -64,6 +66,7 @@ class Pasts {
   Value extended(const Value& past, const Value& x);
 
   Builder& net_;
+  std::int64_t tokens_;
   std::vector<Past> pasts_;
   std::optional<Value> position_;  // of a cache
   Value mask_;

@@ -59,6 +59,7 @@ void build_gpt2(Builder& net, const Variant& variant) {
   const std::vector<std::int64_t> shape{token.shape[0], 1, width};
   Value x = net.apply("Gather", {table, token}, shape, table.power, {{"axis", std::int64_t{0}}});
   x = net.add(x, net.apply("Gather", {places, position}, shape, places.power, {{"axis", std::int64_t{0}}}));
+  pasts.write_mask();
   for (std::size_t layer = 0; layer < pasts.layers(); ++layer) {
     const auto scope = net.scope(fmt::format("h.{}", layer));
     x = net.add(self_attention(net, net.layer_norm(x, "ln_1", epsilon), pasts, layer), x);

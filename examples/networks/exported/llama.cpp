@@ -78,6 +78,7 @@ void build_llama(Builder& net, const Variant& variant, const Layout& layout) {
   const Value positions = net.integer_input("position_ids", {tokens});
   Pasts pasts(net, layers, layout.key_heads, variant.sequence, head_width, variant.has_static_cache);
   const Rotation turn = rotation(net, positions, layout.base);
+  pasts.write_mask();
   for (std::size_t layer = 0; layer < pasts.layers(); ++layer) {
     const auto scope = net.scope(fmt::format("layers.{}", layer));
     const Value normal = rms_norm(net, x, "input_layernorm", epsilon);
