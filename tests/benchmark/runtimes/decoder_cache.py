@@ -7,13 +7,12 @@ PYTHONPATH names the package. --precision P (default tf32).
 """
 
 import argparse
-import statistics
-import time
 
 import numpy as np
 import torch
 
 import taso
+from session_overhead import timed
 
 TOKENS = 20
 
@@ -59,25 +58,6 @@ def decoded(session, device, in_place):
 
 def worst(ones, others):
     return max((float((one.double() - other.double()).abs().max()) for one, other in zip(ones, others)), default=0)
-
-
-def timed(work, runs=200, rounds=5):
-    for _ in range(8):
-        work()
-    torch.cuda.synchronize()
-    queued, single = [], []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        for _ in range(runs):
-            work()
-        torch.cuda.synchronize()
-        queued.append((time.perf_counter() - begin) / runs)
-        for _ in range(runs // 4):
-            begin = time.perf_counter()
-            work()
-            torch.cuda.synchronize()
-            single.append(time.perf_counter() - begin)
-    return statistics.median(queued) * 1e6, statistics.median(single) * 1e6
 
 
 def show(way, figures):
