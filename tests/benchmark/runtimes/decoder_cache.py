@@ -45,8 +45,8 @@ def decoded(session, device, in_place):
     inputs, outputs = tensors(session, device), []
     for step in range(TOKENS):
         fill(inputs, step)
-        out = {present(name): tensor for name, tensor in inputs.items() if name.startswith("past")} if in_place else None
-        found = session.run(inputs, out=out)
+        memory = {present(name): tensor for name, tensor in inputs.items() if name.startswith("past")}
+        found = session.run(inputs, out=memory if in_place else None)
         outputs.append(next(iter(found.values())).cpu().clone())
         for name in inputs:
             if name.startswith("past"):
