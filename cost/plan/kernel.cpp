@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cost/functions/device_function.h"
+#include "cost/functions/recurrence.h"
 #include "cost/plan/added_bias.h"
 #include "cost/plan/cover.h"
 #include "cost/plan/movement.h"
@@ -157,7 +158,7 @@ void measure_work(const GraphView& view, Kernel& kernel) {
         for (const PlanValue value : kernel.read) most = std::max(most, elements(view, value));
       const double each = operations_of(*function, function->operands.size());
       kernel.operations += each * most;
-      kernel.chain = std::max(kernel.chain, chain_of(each));
+      kernel.chain = std::max(kernel.chain, is_recurrence(*function) ? chain_of_recurrence(*function) : chain_of(each));
       continue;
     }
     if (bias && node == bias->add) continue;
