@@ -10,6 +10,7 @@
 #include "cost/plan/added_bias.h"
 #include "cost/plan/cover.h"
 #include "cost/plan/movement.h"
+#include "cost/plan/repeated_heads.h"
 
 namespace taso::cost {
 namespace {
@@ -130,14 +131,18 @@ void measure_work(const GraphView& view, Kernel& kernel) {
   for (const PlanNode node : kernel.nodes) {
     const std::optional<Role> role = role_of(view, node);
     const std::optional<DeviceFunction> function = role ? std::nullopt : function_of(view, node);
-    const bool is_guard = !role && node != kernel.main;  // it reads a softmax of this kernel (attention_form.h)
+    // Attention reads what an expansion repeats (repeated_heads.h).
+    const bool is_repeated = node != kernel.main && is_expansion(view, node);
+    // A guard reads a softmax of this kernel (attention_form.h).
+    const bool is_guard = !role && node != kernel.main && !is_repeated;
     const auto is_read = [&](std::size_t operand) {
       return !function ||
              std::find(function->operands.begin(), function->operands.end(), operand) != function->operands.end();
     };
     for (std::size_t i = 0; i < view.operands(node); ++i) {
       const PlanValue value = view.operand(node, i);
-      if (is_guard || !is_read(i)) continue;  // the function has its content, or needs only its shape
+      if (is_guard || !is_read(i) || (is_repeated && i > 0))
+        continue;  // the function has its content, or needs only its shape
       if (value == no_plan_value || is_member(view.producer(value)) || role == Role::concat) continue;
       kernel.read.push_back(value);
     }
