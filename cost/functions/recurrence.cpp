@@ -72,7 +72,7 @@ bool has_fit_operands(const FunctionNode& node, const Recurrence& made) {
 }
 
 /// What a block keeps has to fit into its shared memory.
-bool fits(const Recurrence& made, ElementType element) {
+bool fits_into_block(const Recurrence& made, ElementType element) {
   constexpr std::int64_t most_bytes = 48 << 10;
   const std::int64_t size = element == ElementType::float64 ? 8 : 4;
   return made.hidden > 0 && made.inputs > 0 && made.hidden * (made.gates() + 3) * size <= most_bytes;
@@ -103,7 +103,7 @@ std::optional<DeviceFunction> recurrent_function(const FunctionNode& node) {
   made.clip = attributes.number("clip", 0);
   if (attributes.integer("hidden_size", made.hidden) != made.hidden) return std::nullopt;
   if (!read_activations(attributes, made) || !has_fit_operands(node, made)) return std::nullopt;
-  if (!fits(made, node.element(0))) return std::nullopt;
+  if (!fits_into_block(made, node.element(0))) return std::nullopt;
   DeviceFunction function;
   function.name = node.node.name;
   function.integers = {made.directions,

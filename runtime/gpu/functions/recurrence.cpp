@@ -30,7 +30,8 @@ __device__ inline void multiply(const T* __restrict__ weights, const real* vecto
     for (int q = 0; q < rows_at_once; ++q) {
       const int at = row + q * warps < end ? row + q * warps : row;
       own[q] = 0;
-      for (int k = lane; k < length; k += 32) own[q] += get(weights[static_cast<long long>(at) * length + k]) * vector[k];
+      const T* const from = weights + static_cast<long long>(at) * length;
+      for (int k = lane; k < length; k += 32) own[q] += get(from[k]) * vector[k];
     }
 #pragma unroll
     for (int q = 0; q < rows_at_once; ++q) {
