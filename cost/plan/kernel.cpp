@@ -131,17 +131,16 @@ void measure_work(const GraphView& view, Kernel& kernel) {
   for (const PlanNode node : kernel.nodes) {
     const std::optional<Role> role = role_of(view, node);
     const std::optional<DeviceFunction> function = role ? std::nullopt : function_of(view, node);
-    // Attention reads what an expansion repeats (repeated_heads.h).
-    const bool is_repeated = node != kernel.main && is_expansion(view, node);
+    const bool expands = is_expansion(view, node);  // by itself, or in attention (repeated_heads.h)
     // A guard reads a softmax of this kernel (attention_form.h).
-    const bool is_guard = !role && node != kernel.main && !is_repeated;
+    const bool is_guard = !role && node != kernel.main && !expands;
     const auto is_read = [&](std::size_t operand) {
       return !function ||
              std::find(function->operands.begin(), function->operands.end(), operand) != function->operands.end();
     };
     for (std::size_t i = 0; i < view.operands(node); ++i) {
       const PlanValue value = view.operand(node, i);
-      if (is_guard || !is_read(i) || (is_repeated && i > 0))
+      if (is_guard || !is_read(i) || (expands && i > 0))
         continue;  // the function has its content, or needs only its shape
       if (value == no_plan_value || is_member(view.producer(value)) || role == Role::concat) continue;
       kernel.read.push_back(value);
