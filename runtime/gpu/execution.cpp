@@ -283,10 +283,11 @@ class Maker {
 
   Binding weight(cost::PlanValue value, const cost::Call::Operand& operand) {
     const Extents& extents = *view_.extents(value);
-    // A bias may be passed as a vector: then only one axis is longer than 1, and all dense layouts agree.
+    // A bias may be passed as a vector, and a mask with an axis of its own for heads that share keys.
     const bool is_seen_otherwise = operand.extents.size() != extents.size();
-    check(!is_seen_otherwise || (operand.extents.size() == 1 && operand.extents[0] == elements_of(extents)),
-          "a weight is seen as it is, or as a vector");
+    check(!is_seen_otherwise || (cost::is_dense(operand.extents, operand.strides) &&
+                                 elements_of(operand.extents) == elements_of(extents)),
+          "a weight is seen as it is, or densely");
     const auto [found, is_new] =
         weights_.try_emplace({value, is_seen_otherwise ? strides_of(extents) : operand.strides});
     if (is_new) found->second = place_of_weight(found->first);

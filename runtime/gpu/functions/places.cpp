@@ -2,6 +2,7 @@
 // integers and numbers of each are.
 #include <algorithm>
 
+#include "cost/functions/recurrence.h"
 #include "ops/core/error.h"
 #include "runtime/gpu/functions/place_writer.h"
 #include "runtime/gpu/functions/source.h"
@@ -315,7 +316,9 @@ std::vector<SourceLaunch> function_sources(const cost::Call& call) {
   switch (call.function->what.family) {
     case Family::element: break;
     case Family::rows: return {row_function_source(call)};
-    case Family::scan: return {scan_source(call)};
+    case Family::scan:
+      if (cost::is_recurrence(call.function->what)) return recurrent_sources(call);
+      return {scan_source(call)};
     case Family::place: return {place_source(call)};
     case Family::scatter: return scatter_sources(call);
     case Family::top: return {top_source(call)};

@@ -129,6 +129,16 @@ struct Launched {
 struct OnHost {
   cost::PlacedCall placed;
   std::vector<std::vector<std::byte>> read, written;
+  std::vector<std::byte> scratch = {};
+
+  void* memory(const Argument& argument) {
+    switch (argument.place) {
+      case Argument::Place::read: return read.at(argument.index).data();
+      case Argument::Place::written: return written.at(argument.index).data();
+      case Argument::Place::scratch: break;
+    }
+    return scratch.data() + argument.offset;
+  }
 };
 
 OnHost on_host(const Single& single) {
@@ -170,6 +180,7 @@ TEST_CASE("kernels for opaque operators compute what the host does", "[functions
       calls.push_back(on_host(singles[i]));
       const cost::Call& call = calls.back().placed.call;
       const std::vector<Lowering> ways = lowerings(call);
+      calls.back().scratch.resize(static_cast<std::size_t>(ways.at(0).scratch_bytes), std::byte{0xA5});
       for (const Launch& launch : ways.at(0).launches) {
         launched.push_back({i - first, std::get<SourceLaunch>(launch)});
         launches.push_back(launched.back().launch);
@@ -179,9 +190,7 @@ TEST_CASE("kernels for opaque operators compute what the host does", "[functions
     for (std::size_t k = 0; k < launched.size(); ++k) {
       OnHost& memory = calls[launched[k].single];
       std::vector<void*> arguments;
-      for (const Argument& argument : launched[k].launch.arguments)
-        arguments.push_back(
-            (argument.place == Argument::Place::read ? memory.read : memory.written).at(argument.index).data());
+      for (const Argument& argument : launched[k].launch.arguments) arguments.push_back(memory.memory(argument));
       kernels.run(k, launched[k].launch, arguments);
     }
     for (std::size_t i = 0; i < calls.size(); ++i) {
