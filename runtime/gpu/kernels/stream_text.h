@@ -12,7 +12,8 @@ typedef Pack<element, in_chunk> Chunk;
 constexpr int warps = threads / 32, quads = rows * tile / 4, own_quads = quads / split;
 // Chunks of a thread: `width` of them at each place, and `places` places at once. A place is `deep` of the depth.
 constexpr int places = in_flight / width, deep = are_columns_neighbours ? 4 : in_chunk;
-constexpr int across = are_columns_neighbours ? tile / in_chunk : 1, lanes_down = are_columns_neighbours ? threads / across : 32;
+constexpr int across = are_columns_neighbours ? tile / in_chunk : 1;
+constexpr int lanes_down = are_columns_neighbours ? threads / across : 32;
 constexpr int each = are_columns_neighbours ? in_chunk : width;  // columns of a thread
 constexpr int step = places * lanes_down * deep, slices = are_columns_neighbours ? warps : 1;
 struct Chunks { Chunk of[places][width]; };
@@ -34,10 +35,12 @@ __device__ inline void read_chunks(Chunks& to, const element* __restrict__ right
     for (int i = 0; i < width; ++i) {
       const int k = place_of(first, p, down) + (are_columns_neighbours ? i : 0), c = are_columns_neighbours ? n : n + i;
       const bool is_inside = k < end && c < columns;
-      to.of[p][i] = is_inside ? load<in_chunk>(right + (are_columns_neighbours ? k * pitch + c : c * pitch + k)) : no_chunk();
+      const int at = are_columns_neighbours ? k * pitch + c : c * pitch + k;
+      to.of[p][i] = is_inside ? load<in_chunk>(right + at) : no_chunk();
     }
 }
-__device__ inline void multiply(float (&sums)[rows][each], const Chunks& chunks, word left, int first, int begin, int end, int down) {
+__device__ inline void multiply(float (&sums)[rows][each], const Chunks& chunks, word left, int first, int begin,
+                                int end, int down) {
 #pragma unroll
   for (int p = 0; p < places; ++p) {
     const int k = place_of(first, p, down);
@@ -103,12 +106,12 @@ inline constexpr std::string_view stream_sums = R"(
 #pragma unroll
       for (int e = 0; e < each; ++e) sums[m][e] += __shfl_xor_sync(0xffffffffu, sums[m][e], o);
   if (lane < across) {
+    const int slice = are_columns_neighbours ? warp : 0;
 #pragma unroll
     for (int m = 0; m < rows; ++m)
 #pragma unroll
       for (int e = 0; e < each; e += 2)
-        keep(parts + static_cast<word>((((are_columns_neighbours ? warp : 0) * rows + m) * tile + column + e) * 4), sums[m][e],
-             sums[m][e + 1]);
+        keep(parts + static_cast<word>(((slice * rows + m) * tile + column + e) * 4), sums[m][e], sums[m][e + 1]);
   }
   __syncthreads();
   if (split > 1) {
@@ -136,8 +139,8 @@ inline constexpr std::string_view stream_sums = R"(
   const word summed = split > 1 ? slots : parts;
 )";
 
-/// Without neighbouring columns and without a split, every warp multiplies columns of its own, and begins to read the next
-/// ones before it adds up: the block does not wait for anything once it has the left factor.
+/// Without neighbouring columns and without a split, every warp multiplies columns of its own, and begins to read the
+/// next ones before it adds up: the block does not wait for anything once it has the left factor.
 inline constexpr std::string_view stream_columns_begin = R"(
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
   const int all = static_cast<int>(gridDim.x) * warps * width;
