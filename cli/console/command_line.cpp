@@ -90,7 +90,7 @@ void check_config(const CLI::App& app, const std::string& file) {
   }
 }
 
-/// In double quotes, newer versions of the reader take a backslash for the beginning of an escape, older ones know none.
+/// In double quotes, newer versions of the reader take a backslash for the beginning of an escape, older ones do not.
 std::string quoted(const std::string& value, const std::string& option) {
   if (value.find_first_of("\"\\\n") == std::string::npos) return '"' + value + '"';
   if (value.find_first_of("'\n") == std::string::npos) return "'" + value + "'";
