@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "cost/plan/repeated_heads.h"
 #include "cost/pricing/call.h"
 #include "ops/core/error.h"
 #include "search/exact/integer_program.h"
@@ -222,12 +223,25 @@ class Choosing {
           prices_of_.back() = least();
           const auto& left = graph_.computed_by(one.operands[0]);
           if (std::any_of(left.begin(), left.end(), [&](std::size_t node) { return is_softmax(node) || !role(node); }))
-            prices_of_.back() = std::min(prices_of_.back(), least(Kernel::Kind::attention));
+            prices_of_.back() = may_be_repeated(one.operands[1], cost::most_views_of_heads)
+                                    ? 0
+                                    : std::min(prices_of_.back(), least(Kernel::Kind::attention));
           break;
         }
         default: break;
       }
     }
+  }
+
+  /// Whether a factor may repeat something, of which attention reads less (repeated_heads.h).
+  bool may_be_repeated(ValueId factor, std::size_t furthest) const {
+    const auto& by = graph_.computed_by(factor);
+    return std::any_of(by.begin(), by.end(), [&](std::size_t node) {
+      const std::optional<Role> kind = role(node);
+      if (!kind) return !is_free(factor);
+      const bool moves = kind == Role::reshape || kind == Role::transpose;
+      return moves && (furthest == 0 || may_be_repeated(computation(node).operands[0], furthest - 1));
+    });
   }
 
   bool has_weight(std::size_t node) const {
