@@ -29,6 +29,7 @@
 #include "ops/support/atomic_file.h"
 #include "ops/support/threads.h"
 #include "runtime/session/session.h"
+#include "search/exact/integer_program.h"
 
 namespace taso::cli {
 namespace {
@@ -119,6 +120,8 @@ bool measures_in_runtime(const OptSettings& options) {
 
 /// Finds errors that are visible before the model is read.
 void check_places_first(const OptSettings& options, bool is_certified) {
+  if (options.search != OptSettings::Search::backtracking && !search::has_cbc())
+    throw EnvironmentError(fmt::format("--search saturation and both cannot be used: {}", search::no_cbc));
   // All later errors go to the log.
   if (options.console.log_file)
     check_weights_are_kept(std::vector{options.input}, {{"the log", *options.console.log_file}});

@@ -36,6 +36,8 @@ struct OptSettings {
   std::size_t fold_limit = 1024;
   onnx::SaveOptions::Weights weights = onnx::SaveOptions::Weights::automatic;
 
+  enum class Search : std::uint8_t { backtracking, saturation, both };
+  Search search = Search::backtracking;
   std::uint64_t budget = 1000;  ///< graphs that the search expands; 0: no search
   cost::Objective objective = cost::Objective::time;
   pricing::PricingOptions pricing;
