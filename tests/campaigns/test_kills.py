@@ -37,3 +37,12 @@ def test_damage_is_found(programs, tmp_path):
     (place / "work" / "forgotten").write_bytes(b"")
     with pytest.raises(AssertionError, match="left behind"):
         bench.check_pieces(place)
+
+
+def test_weights_of_another_run_are_found(all_programs, tmp_path):
+    bench = jobs.Bench(jobs.JOBS["taso-opt"], all_programs, tmp_path)
+    place = bench.place("here", after_another=True)
+    bench.check_pieces(place)
+    (place / "work" / "out.onnx.data").write_bytes(bench.new["out.onnx.data"])
+    with pytest.raises(AssertionError, match="of neither run"):
+        bench.check_pieces(place)

@@ -101,8 +101,9 @@ def test_while_the_clock_jumps(bench, place, tmp_path):
     compiler = shutil.which("cc")
     if not compiler:
         pytest.skip("needs a C compiler")
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "clock.so", tmp_path / "clock.c", "-ldl"], check=True)
-    bench.finish(place, environment={"LD_PRELOAD": str(tmp_path / "clock.so")})
+    library = tmp_path / "clock.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, tmp_path / "clock.c", "-ldl"], check=True)
+    bench.finish(place, environment={"LD_PRELOAD": str(library)})
     bench.check_whole(place)
 
 
