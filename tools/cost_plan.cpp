@@ -1,7 +1,7 @@
 // cost_plan [--kernels] [--fp32] [--as-it-is] [--lanes] [--exact] [--prices FILE] MODEL...: prints the predicted time
 // of our plans of models on the H200, one line per model or per kernel, and the operators that run on the host for lack
-// of a kernel. With --lanes, also prints the predicted time on several streams; with --exact, the best choice of kernels
-// (search/exact/exact_plan.h). Models are cleaned up first, as in taso-opt.
+// of a kernel. With --lanes, also prints the predicted time on several streams; with --exact, the best choice of
+// kernels (search/exact/exact_plan.h). Models are cleaned up first, as in taso-opt.
 #include <fstream>
 #include <iterator>
 #include <map>

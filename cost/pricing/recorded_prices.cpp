@@ -27,9 +27,14 @@ class Hash {
 /// cached. Little code arrives while the previous kernel still runs: 5 % of it counts. Of the time beyond `little_code`
 /// nanoseconds, nearly all counts (see runtime/README.md).
 constexpr double share_of_code = 0.05, share_of_much_code = 0.8, little_code = 1500;
+/// A kernel that takes longer than this may also displace what the kernel measured before it has cached, which is then
+/// counted as its own: of a product that reads 67 MB of weights, 22 microseconds. So less is believed.
+constexpr double long_kernel = 10'000, most_code_of_long_kernel = 4000;
 
-double noticed(double code) {
-  return share_of_code * std::max(code, 0.0) + share_of_much_code * std::max(code - little_code, 0.0);
+double noticed(const RecordedPrice& price) {
+  double code = price.stranger_nanoseconds > 0 ? std::max(price.stranger_nanoseconds - price.nanoseconds, 0.0) : 0;
+  if (price.nanoseconds > long_kernel) code = std::min(code, most_code_of_long_kernel);
+  return share_of_code * code + share_of_much_code * std::max(code - little_code, 0.0);
 }
 
 Cost rounded(double nanoseconds) {
@@ -120,8 +125,7 @@ bool may_have_price(const GraphView& view, const Kernel& kernel) {
 
 Cost cost_of(const RecordedPrice& price, bool is_warm) {
   if (price.again_nanoseconds <= 0) return cost_again(price, is_warm);
-  const double code = price.stranger_nanoseconds > 0 ? price.stranger_nanoseconds - price.nanoseconds : 0;
-  return std::min(highest_kernel_price, cost_again(price, is_warm) + rounded(noticed(code)));
+  return std::min(highest_kernel_price, cost_again(price, is_warm) + rounded(noticed(price)));
 }
 
 Cost cost_again(const RecordedPrice& price, bool is_warm) {

@@ -5,11 +5,11 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "generator/enumeration/classes.h"
 #include "generator/enumeration/level.h"
 #include "generator/enumeration/outbox.h"
 #include "generator/enumeration/records.h"
@@ -377,48 +377,6 @@ class Enumerator {
 
   // --- Finding new values ---
 
-  /// The representative has its inputs named in order, if any form does. Among these, part of a split is preferred,
-  /// because the other part comes for free. The choice does not depend on the names.
-  std::vector<Class> classes_of(std::vector<Record> records, std::uint64_t& count) const {
-    const Values& table = result_.table;
-    std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
-      const auto low = [](const Record& r) { return r.key.low & ~named_otherwise; };
-      const auto other = [](const Record& r) { return r.key.low & named_otherwise; };
-      if (a.key.high != b.key.high) return a.key.high < b.key.high;
-      if (low(a) != low(b)) return low(a) < low(b);
-      return other(a) < other(b);
-    });
-    std::vector<Class> classes;
-    for (std::size_t begin = 0, end = 0; begin < records.size(); begin = end) {
-      const Fingerprint key{records[begin].key.high, records[begin].key.low & ~named_otherwise};
-      while (end < records.size() && records[end].key.high == key.high &&
-             (records[end].key.low & ~named_otherwise) == key.low)
-        ++end;
-      ++count;
-      if (is_last() && end - begin == 1) continue;
-      std::vector<std::tuple<std::uint64_t, bool, std::uint64_t, Form>> order;
-      for (std::size_t i = begin; i < end; ++i)
-        order.emplace_back(records[i].key.low & named_otherwise, !is_split(records[i].form),
-                           end - begin == 1 ? 0 : table.shape_of(records[i].form), records[i].form);
-      std::sort(order.begin(), order.end());
-      Class one{key, 0, {}};
-      for (const auto& [otherwise, alone, shape, form] : order) {
-        one.forms.push_back(form);
-        one.graphs += graphs_of(form);
-      }
-      classes.push_back(std::move(one));
-    }
-    return classes;
-  }
-
-  bool is_split(const Form& form) const { return std::holds_alternative<op::Split>(family_.schemas[form.schema].op); }
-
-  double graphs_of(const Form& form) const {
-    double graphs = 1;
-    for (const ValueId operand : form.used()) graphs *= result_.table[operand].graphs;
-    return graphs;
-  }
-
   /// The level as an earlier run kept it, or found now. Nothing if any rank was asked to stop.
   std::optional<Level> next_level() {
     const std::string stage = level_stage(level_);
@@ -435,7 +393,10 @@ class Enumerator {
     collect(records, mine);
     note_memory(records.bytes() + mine.known.size() * sizeof(Found));
     settle(records, mine);
-    return level_of(shares_of_all(std::move(mine)));
+    std::optional<Level> level =
+        level_of(shares_of_all(std::move(mine), ranks_), static_cast<ValueId>(values().size()));
+    if (level) note_memory(level->found.capacity() * sizeof(Found) + level->fresh.capacity() * sizeof(Fresh));
+    return level;
   }
 
   /// Sorts the records of this rank into classes.
@@ -445,8 +406,8 @@ class Enumerator {
     std::array<double, Records::parts> graphs{};
     parallel_for(options_.jobs, Records::parts, options_.stop, [&](std::size_t part) {
       std::vector<Record> taken = records.take(part);
-      for (const Record& record : taken) graphs[part] += graphs_of(record.form);
-      by_part[part] = classes_of(std::move(taken), counts[part]);
+      for (const Record& record : taken) graphs[part] += graphs_of(result_.table, record.form);
+      by_part[part] = classes_of(std::move(taken), family_, result_.table, is_last(), counts[part]);
     });
     share.complete = !is_over();
     for (std::size_t part = 0; part < Records::parts; ++part) {
@@ -455,51 +416,7 @@ class Enumerator {
       share.values += counts[part];
       share.graphs += graphs[part];
     }
-    for (const Found& one : share.known) share.graphs += graphs_of(one.form);
-  }
-
-  std::vector<Share> shares_of_all(Share mine) {
-    std::vector<Share> shares;
-    if (ranks_.size() == 1) {
-      shares.push_back(std::move(mine));
-      return shares;
-    }
-    std::string message = bytes_of(mine);
-    mine = {};
-    for (std::string& one : ranks_.gather(std::move(message))) {
-      shares.push_back(share_from(one));
-      one = {};
-    }
-    return shares;
-  }
-
-  std::optional<Level> level_of(std::vector<Share> shares) {
-    Level level;
-    std::vector<Class> classes;
-    for (Share& share : shares) {
-      if (!share.complete) return std::nullopt;
-      std::move(share.classes.begin(), share.classes.end(), std::back_inserter(classes));
-      level.found.insert(level.found.end(), share.known.begin(), share.known.end());
-      level.values += share.values;
-      level.evaluations += share.evaluations;
-      level.spilled += share.spilled;
-      level.graphs += share.graphs;
-      share = {};
-    }
-    // The results of one application are adjacent.
-    std::sort(classes.begin(), classes.end(), [](const Class& a, const Class& b) {
-      const Form &x = a.forms[0], &y = b.forms[0];
-      return std::tie(x.schema, x.count, x.operands, x.output) < std::tie(y.schema, y.count, y.operands, y.output);
-    });
-    auto id = static_cast<ValueId>(values().size());
-    for (const Class& one : classes) {
-      level.fresh.push_back({one.key, one.forms[0], one.graphs});
-      for (std::size_t i = 1; i < one.forms.size(); ++i) level.found.push_back({id, Found::none, one.forms[i]});
-      ++id;
-    }
-    note_memory(level.found.capacity() * sizeof(Found) + level.fresh.capacity() * sizeof(Fresh));
-    std::sort(level.found.begin(), level.found.end());
-    return level;
+    for (const Found& one : share.known) share.graphs += graphs_of(result_.table, one.form);
   }
 
   void add(const Level& level) {
@@ -605,7 +522,7 @@ class Enumerator {
       ++result_.equalities;
       if (keeps_forms) result_.forms.push_back({one.known, one.form, static_cast<std::uint8_t>(level_)});
       if (is_named_well(one)) result_.found.push_back(one);
-      if (is_split(one.form)) splits.push_back(one);
+      if (is_split(family_, one.form)) splits.push_back(one);
     }
     // Both results of a split are known: two results from one operator.
     std::sort(splits.begin(), splits.end(), [](const Found& a, const Found& b) {

@@ -1,7 +1,11 @@
 #include "generator/enumeration/level.h"
 
+#include <algorithm>
+#include <iterator>
 #include <span>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "ops/cluster/bytes.h"
 
@@ -46,6 +50,21 @@ Share share_from(const std::string& bytes) {
   return share;
 }
 
+std::vector<Share> shares_of_all(Share mine, Communicator& ranks) {
+  std::vector<Share> shares;
+  if (ranks.size() == 1) {
+    shares.push_back(std::move(mine));
+    return shares;
+  }
+  std::string message = bytes_of(mine);
+  mine = {};
+  for (std::string& one : ranks.gather(std::move(message))) {
+    shares.push_back(share_from(one));
+    one = {};
+  }
+  return shares;
+}
+
 std::string bytes_of(const Level& level) {
   std::string bytes;
   put(bytes, level.values);
@@ -64,6 +83,34 @@ Level level_from(const std::string& bytes) {
   level.graphs = reader.get<double>();
   reader.get_list(level.fresh);
   reader.get_list(level.found);
+  return level;
+}
+
+std::optional<Level> level_of(std::vector<Share> shares, ValueId first) {
+  Level level;
+  std::vector<Class> classes;
+  for (Share& share : shares) {
+    if (!share.complete) return std::nullopt;
+    std::move(share.classes.begin(), share.classes.end(), std::back_inserter(classes));
+    level.found.insert(level.found.end(), share.known.begin(), share.known.end());
+    level.values += share.values;
+    level.evaluations += share.evaluations;
+    level.spilled += share.spilled;
+    level.graphs += share.graphs;
+    share = {};
+  }
+  // The results of one application are adjacent.
+  std::sort(classes.begin(), classes.end(), [](const Class& a, const Class& b) {
+    const Form &x = a.forms[0], &y = b.forms[0];
+    return std::tie(x.schema, x.count, x.operands, x.output) < std::tie(y.schema, y.count, y.operands, y.output);
+  });
+  ValueId id = first;
+  for (const Class& one : classes) {
+    level.fresh.push_back({one.key, one.forms[0], one.graphs});
+    for (std::size_t i = 1; i < one.forms.size(); ++i) level.found.push_back({id, Found::none, one.forms[i]});
+    ++id;
+  }
+  std::sort(level.found.begin(), level.found.end());
   return level;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct Share {
 };
 std::string bytes_of(const Share& share);
 Share share_from(const std::string& bytes);
+/// By rank, on each of them.
+std::vector<Share> shares_of_all(Share mine, Communicator& ranks);
 
 /// A new value.
 struct Fresh {
@@ -44,5 +47,7 @@ struct Level {
 /// Without what depends on the machine: the records in temporary files.
 std::string bytes_of(const Level& level);
 Level level_from(const std::string& bytes);
+/// Nothing if a share is not complete. `first` is the id of the first new value.
+std::optional<Level> level_of(std::vector<Share> shares, ValueId first);
 
 }  // namespace taso::generator

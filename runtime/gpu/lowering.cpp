@@ -268,7 +268,8 @@ void merge_batches(MatmulLaunch& launch) {
   }
 }
 
-void add_tensor_ways(const cost::Call& call, std::vector<Lowering>& ways) {
+void add_own_products(const cost::Call& call, std::vector<Lowering>& ways) {
+  for (auto& [name, launch] : row_product_sources(call)) ways.push_back({name, {std::move(launch)}, 0});
   for (auto& [name, launch] : tensor_product_sources(call)) ways.push_back({name, {std::move(launch)}, 0});
 }
 
@@ -334,13 +335,13 @@ std::vector<Lowering> lowerings(const cost::Call& call) {
       const std::int64_t channels = call.read[product.main().operands[1]].extents[1];
       if (conv.groups > 1 && channels <= few_channels && conv.strides.size() == 2)
         ways.push_back({"direct", {direct_convolution_source(call)}, 0});
-      add_tensor_ways(call, ways);
+      add_own_products(call, ways);
       break;
     }
     case cost::Kernel::Kind::matmul: {
       const Product product(call);
       add_ways(product, matmul(call, product), ways);
-      add_tensor_ways(call, ways);
+      add_own_products(call, ways);
       for (Lowering& way : through_dense_batches(call, lowerings)) ways.push_back(std::move(way));
       break;
     }

@@ -1,5 +1,5 @@
-"""Views and transposes that cancel each other, in many compositions: what taso-opt makes of them is right and certified,
-and other clean-ups of the model are kept."""
+"""Views and transposes that cancel each other, in many compositions: what taso-opt makes of them is right and
+certified, and other clean-ups of the model are kept."""
 
 import subprocess
 

@@ -320,8 +320,8 @@ def test_an_engine_file_may_exceed_2_gb(taso, tmp_path):
             nodes.append(helper.make_node("Gather", [f"w{i}", "rows"], [f"y{i}"]))
             file.seek(place["offset"] + (rows - 1) * width * 4)
             file.write(np.full(width, i + 1, np.float32).tobytes())
-    large = model(nodes, [value("rows", ["n"], TensorProto.INT64)], [value(f"y{i}", ["n", width]) for i in range(parts)],
-                  weights)
+    outputs = [value(f"y{i}", ["n", width]) for i in range(parts)]
+    large = model(nodes, [value("rows", ["n"], TensorProto.INT64)], outputs, weights)
     (tmp_path / "large.onnx").write_bytes(large.SerializeToString())
     taso.Session(tmp_path / "large.onnx", device="cpu").save_engine(tmp_path / "large.taso")
     assert (tmp_path / "large.taso").stat().st_size > 1 << 31

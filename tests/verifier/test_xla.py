@@ -56,7 +56,8 @@ def origins(files):
 def lines_of(rules, names):
     for rule in rules:
         verdict = rule["verdict"] + (f" where {rule['condition']}" if rule.get("condition") else "")
-        yield f"{names[rule['name']]:22} {rule['name']:38} {verdict}"
+        origin = f"{names[rule['name']]:22} " if names[rule["name"]] else ""
+        yield f"{origin}{rule['name']:38} {verdict}"
 
 
 def same(path, lines):

@@ -48,15 +48,6 @@ struct SimplerRun {
   }
 };
 
-/// Cleans the model up again.
-Candidate cleaned_again(const OptRun& run, const Candidate& rejected) {
-  Candidate cleaned = clean(run);
-  cleaned.search = rejected.search;
-  cleaned.confirmed = rejected.confirmed;
-  cleaned.in_runtime = rejected.in_runtime;
-  return check(run, std::move(cleaned));
-}
-
 bool says_something(const rules::RewriteCertificate& certificate) {
   return !certificate.steps.empty() || !certificate.before.empty() || !certificate.after.empty();
 }
@@ -124,13 +115,15 @@ Candidate certify(const OptRun& given, Candidate found) {
       draft.model.reset();
       return candidate;
     }
-    if (!simpler && !candidate.is_improved() && has_many_forms(candidate)) {
+    // For ONNX Runtime, what is kept was found to be faster there: other clean-ups were not run.
+    if (!simpler && !run.runtime && !candidate.is_improved() && has_many_forms(candidate)) {
       run.console.warning(fmt::format(
           "{} is cleaned up again without {}, because their certificate is rejected ({}); this is a bug in "
           "taso, please report it",
           on_one_line(run.options.input.string()), fmt::join(many_forms, ", "), on_one_line(draft.rejection)));
       simpler.emplace(given);
-      candidate = with_file_name(run.options.input, [&] { return cleaned_again(simpler->run, candidate); });
+      candidate =
+          with_file_name(run.options.input, [&] { return check(simpler->run, clean_again(simpler->run, candidate)); });
       continue;
     }
     run.console.warning(

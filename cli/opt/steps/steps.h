@@ -89,6 +89,8 @@ onnx::CleanupOptions clean_ups_of(const OptSettings& options);
 Candidate clean(const OptRun& run);
 /// The model as it was read. `given_up` is the candidate it replaces, `reason` says why.
 Candidate leave_as_it_is(const OptRun& run, const Candidate& given_up, const std::string& reason);
+/// Clean-ups only, with what the run of `found` told.
+Candidate clean_again(const OptRun& run, const Candidate& found);
 /// The model with clean-ups only, because the result of the search cannot be kept.
 Candidate give_up(const OptRun& run, const Candidate& found, const std::string& reason);
 

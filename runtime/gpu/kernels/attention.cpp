@@ -1,6 +1,7 @@
 // Attention as one kernel: a product of queries and keys, element-wise steps on its scores (scales, masks), their
 // softmax along the keys, and a product with the values. Scores stay in registers: a block takes some keys at a time,
-// and corrects its sums whenever a higher score turns up. Where rows are few, the warps of a block share the keys.
+// and corrects its sums whenever a higher score turns up. Where rows are few, the warps of a block share the keys; where
+// blocks are few, those of a cluster do.
 #include <algorithm>
 #include <array>
 
@@ -16,8 +17,11 @@ namespace {
 using namespace kernels;
 
 struct AttentionTile {
-  std::int64_t warps_down = 1, warps_across = 1, warp_keys = 32;
-  std::string name() const { return fmt::format("attention {}x{} by {}", warps_down * 16, warps_across, warp_keys); }
+  std::int64_t warps_down = 1, warps_across = 1, warp_keys = 32, split = 1;
+  std::string name() const {
+    return fmt::format("attention {}x{} by {}{}", warps_down * 16, warps_across, warp_keys,
+                       split > 1 ? fmt::format(" split {}", split) : "");
+  }
 };
 
 /// Most promising first where rows are few; the last ones are for many rows.
@@ -43,6 +47,9 @@ class AttentionKernel {
     }
     const std::int64_t blocks = (rows_ + 15) / 16 * batches();
     if (blocks > 4 * multiprocessors) std::reverse(few.begin(), few.end());
+    std::vector<AttentionTile> split;
+    for (const AttentionTile& tile : few) add_splits(tile, blocks, multiprocessors, split);
+    few.insert(few.begin(), split.begin(), split.end());
     return few;
   }
 
@@ -51,7 +58,9 @@ class AttentionKernel {
     launch.name = "attention";
     launch.block = static_cast<std::uint32_t>(32 * tile.warps_down * tile.warps_across);
     launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes(tile));
-    launch.grid = {grid_of((rows_ + 16 * tile.warps_down - 1) / (16 * tile.warps_down)), grid_of(batches()), 1};
+    launch.cluster = static_cast<std::uint32_t>(tile.split);
+    launch.grid = {grid_of((rows_ + 16 * tile.warps_down - 1) / (16 * tile.warps_down) * tile.split),
+                   grid_of(batches()), 1};
     Computation before = scores(), after = results();
     Parameters parameters;
     for (const std::uint32_t factor : {query_, key_, value_}) parameters.add(call_, false, factor);
@@ -63,8 +72,8 @@ class AttentionKernel {
     code.line("typedef {} element;", type_text(element()));
     code.line("constexpr int in_chunk = {}, rows = {}, keys = {}, depth = {}, values = {};", in_chunk(), rows_, keys_,
               depth_, columns_);
-    code.line("constexpr int warps_down = {}, warps_across = {}, tile_keys = {};", tile.warps_down, tile.warps_across,
-              tile.warps_across * tile.warp_keys);
+    code.line("constexpr int warps_down = {}, warps_across = {}, tile_keys = {}, split = {};", tile.warps_down,
+              tile.warps_across, tile.warps_across * tile.warp_keys, tile.split);
     code.line("constexpr int query_stride = {}, key_stride = {}, value_stride = {};", query_stride_, key_stride_,
               value_stride_);
     code.line("constexpr bool is_exact = {};", is_exact());
@@ -91,12 +100,30 @@ class AttentionKernel {
     write_scores(code, before);
     code.add(attention_sums);
     write_results(code, after);
+    code.line("if (split > 1) cluster_wait();");
     code.close();
     launch.source = prelude(Arithmetic::single) + std::string(tensor_instructions) + code.text();
     return launch;
   }
 
  private:
+  /// The same tile with its keys cut into so many parts that there are enough blocks, or half as many parts.
+  void add_splits(AttentionTile tile, std::int64_t blocks, std::int64_t multiprocessors,
+                  std::vector<AttentionTile>& to) const {
+    constexpr std::int64_t most_of_cluster = 8;
+    const std::int64_t keys = tile.warps_across * tile.warp_keys, rounds = (keys_ + keys - 1) / keys;
+    if (tile.warps_down > 1 || blocks > multiprocessors) return;
+    std::int64_t split = 1;
+    const auto has_work = [&](std::int64_t parts) { return (parts - 1) * ((rounds + parts - 1) / parts) < rounds; };
+    while (split < most_of_cluster && 2 * split * blocks <= 3 * multiprocessors && 2 * split <= rounds &&
+           has_work(2 * split))
+      split *= 2;
+    for (; split > 1 && to.size() < 6; split /= 2) {
+      tile.split = split;
+      to.push_back(tile);
+    }
+  }
+
   ElementType element() const { return call_.read[query_].element; }
   bool is_exact() const { return element() == ElementType::float32 && call_.precision == cost::Precision::fp32; }
   std::int64_t in_chunk() const { return 16 / static_cast<std::int64_t>(size_of(element())); }

@@ -7,11 +7,11 @@ namespace taso::gpu::kernels {
 
 /// Sizes derived from the call and the tile: each of `rows` queries meets `keys` keys of `depth` numbers, and gets a
 /// sum of as many rows of `values` numbers. A block has tiles of `warps_down` × 16 rows; in each round its warps share
-/// `tile_keys` keys.
+/// `tile_keys` keys. The `split` blocks of a cluster have rounds of their own, and the same rows.
 inline constexpr std::string_view attention_sizes = R"(
 constexpr int warps = warps_down * warps_across, threads = 32 * warps, tile_rows = 16 * warps_down;
 constexpr int warp_keys = tile_keys / warps_across, key_parts = warp_keys / 8;
-constexpr int rounds = (keys + tile_keys - 1) / tile_keys;
+constexpr int rounds = (keys + tile_keys - 1) / tile_keys, own_rounds = (rounds + split - 1) / split;
 constexpr int deep_parts = (depth + 4 * in_chunk - 1) / (4 * in_chunk);  // a chunk for each of four threads
 constexpr int groups = (values + 8 * in_chunk - 1) / (8 * in_chunk), sum_parts = groups * in_chunk;
 // So that threads that fetch at the same time meet in no bank.
@@ -80,7 +80,9 @@ __device__ inline float base_of(float top) { return top == -infinity() ? 0.0f : 
 inline constexpr std::string_view attention_start = R"(
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32, g = lane / 4, t = lane % 4;
   const int warp_row = warp % warps_down * 16, across = warp / warps_down;
-  const int first_row = static_cast<int>(blockIdx.x) * tile_rows;
+  const int first_row = static_cast<int>(blockIdx.x) / split * tile_rows, rank = static_cast<int>(blockIdx.x) % split;
+  const int first_round = rank * own_rounds;
+  const int end = first_round + own_rounds < rounds ? first_round + own_rounds : rounds;
   const word memory = shared_begin(), stages = memory + query_bytes;
   const auto copy_round = [&](int round) {
     const word to = stages + static_cast<word>(round % 2 * stage_bytes);
@@ -92,7 +94,7 @@ inline constexpr std::string_view attention_start = R"(
   wait_for_earlier_kernels();
   copy_rows<tile_rows, depth / in_chunk, deep_parts * 4, key_pitch>(memory, query, query_stride, first_row, rows,
                                                                     thread);
-  copy_round(0);
+  copy_round(first_round);
   end_of_copies();
   float top[2] = {-infinity(), -infinity()}, total[2] = {0, 0}, sums[sum_parts][4];
 #pragma unroll
@@ -104,8 +106,8 @@ inline constexpr std::string_view attention_start = R"(
 
 /// The start of a round: operands of the steps on the scores are then read while copies are on their way.
 inline constexpr std::string_view attention_round = R"(
-  for (int round = 0; round < rounds; ++round) {
-    if (round + 1 < rounds) copy_round(round + 1);
+  for (int round = first_round; round < end; ++round) {
+    if (round + 1 < end) copy_round(round + 1);
     end_of_copies();
     const int first_key = round * tile_keys + across * warp_keys;
 )";
@@ -114,7 +116,7 @@ inline constexpr std::string_view attention_round = R"(
 inline constexpr std::string_view attention_scores = R"(
     wait_for_copies<1>();
     __syncthreads();
-    if (round == 0) {
+    if (round == first_round) {
 #pragma unroll
       for (int i = 0; i < deep_parts; ++i)
 #pragma unroll
@@ -209,41 +211,57 @@ inline constexpr std::string_view attention_sums = R"(
   let_next_kernel_begin();  // not before: its blocks would take the place of some of this kernel
   total[0] = of_four(total[0], false);
   total[1] = of_four(total[1], false);
-  if (warps_across > 1) {
-    const word own = memory + static_cast<word>(warp * exchange_bytes + lane * 16);
-    if (across > 0) {
-      keep(own, top[0], top[1]);
-      keep(own + 8, total[0], total[1]);
+  // What other warps, and then other blocks, have of the same rows is added.
+  const word own = memory + static_cast<word>(warp * exchange_bytes + lane * 16);
+  const auto show = [&] {
+    keep(own, top[0], top[1]);
+    keep(own + 8, total[0], total[1]);
 #pragma unroll
-      for (int i = 0; i < sum_parts; ++i) {
-        keep(own + (i + 1) * 512, sums[i][0], sums[i][1]);
-        keep(own + (i + 1) * 512 + 8, sums[i][2], sums[i][3]);
-      }
+    for (int i = 0; i < sum_parts; ++i) {
+      keep(own + (i + 1) * 512, sums[i][0], sums[i][1]);
+      keep(own + (i + 1) * 512 + 8, sums[i][2], sums[i][3]);
     }
+  };
+  const auto add_other = [&](word from) {
+    float known[4];  // the highest scores of both rows, and their totals
+    fetch_anywhere(known, from);
+    float factor[2], of_other[2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float most = fmaxf(top[h], known[h]), base = base_of(most);
+      factor[h] = expf(top[h] - base);
+      of_other[h] = expf(known[h] - base);
+      total[h] = total[h] * factor[h] + known[2 + h] * of_other[h];
+      top[h] = most;
+    }
+#pragma unroll
+    for (int i = 0; i < sum_parts; ++i) {
+      float more[4];
+      fetch_anywhere(more, from + (i + 1) * 512);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) sums[i][e] = sums[i][e] * factor[e / 2] + more[e] * of_other[e / 2];
+    }
+  };
+  if (warps_across > 1) {
+    if (across > 0) show();
     __syncthreads();
     if (across > 0) return;
 #pragma unroll 1
-    for (int other = 1; other < warps_across; ++other) {
-      const word from = own + static_cast<word>(other * warps_down * exchange_bytes);
-      float known[4];  // the highest scores of both rows, and their totals
-      fetch(known, from);
-      float factor[2], of_other[2];
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const float most = fmaxf(top[h], known[h]), base = base_of(most);
-        factor[h] = expf(top[h] - base);
-        of_other[h] = expf(known[h] - base);
-        total[h] = total[h] * factor[h] + known[2 + h] * of_other[h];
-        top[h] = most;
-      }
-#pragma unroll
-      for (int i = 0; i < sum_parts; ++i) {
-        float more[4];
-        fetch(more, from + (i + 1) * 512);
-#pragma unroll
-        for (int e = 0; e < 4; ++e) sums[i][e] = sums[i][e] * factor[e / 2] + more[e] * of_other[e / 2];
-      }
+    for (int other = 1; other < warps_across; ++other)
+      add_other(own + static_cast<word>(other * warps_down * exchange_bytes));
+  }
+  if (split > 1) {
+    if (rank > 0) show();
+    cluster_arrive();
+    cluster_wait();
+    if (rank > 0) {
+      cluster_arrive();
+      cluster_wait();  // until the first block has read
+      return;
     }
+#pragma unroll 1
+    for (int other = 1; other < split; ++other) add_other(in_block(own, other));
+    cluster_arrive();
   }
   const float share[2] = {1 / total[0], 1 / total[1]};
 )";

@@ -48,6 +48,10 @@ SourceLaunch direct_convolution_source(const cost::Call& call, std::int64_t mult
 std::vector<std::pair<std::string, SourceLaunch>> tensor_product_sources(
     const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 
+/// A product of few rows with its epilogue, as fast as its weights can be read: as above.
+std::vector<std::pair<std::string, SourceLaunch>> row_product_sources(
+    const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
+
 /// Attention as one kernel, with its steps before the softmax and after the second product: as above.
 std::vector<std::pair<std::string, SourceLaunch>> attention_sources(
     const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);

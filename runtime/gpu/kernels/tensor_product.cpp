@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "ops/core/error.h"
-#include "runtime/gpu/kernels/computation.h"
+#include "runtime/gpu/kernels/product_call.h"
 #include "runtime/gpu/kernels/source.h"
 #include "runtime/gpu/kernels/tensor_text.h"
 
@@ -38,14 +38,14 @@ constexpr std::array<Tile, 10> tiles{{{64, 64, 2, 2},
 constexpr std::array<std::int64_t, 5> splits{1, 2, 4, 8, 16};
 constexpr std::size_t most_ways = 6;
 constexpr std::int64_t least_of_group = 16;  ///< filters; fewer leave most of a tile empty
-constexpr std::int64_t most_shared_bytes = 200 << 10;
 
 /// The product of a call, as far as this kernel supports it.
 class TensorProduct {
  public:
   explicit TensorProduct(const cost::Call& call)
       : call_(call), main_(call.steps.at(call.main)), values_(call), y_(values_.extents.at(main_.first_result)) {
-    can_be_done_ = is_fit() && (std::holds_alternative<op::Conv>(main_.op) ? trace_convolution() : trace_matmul());
+    can_be_done_ = is_plain_product(call_, values_) &&
+                   (std::holds_alternative<op::Conv>(main_.op) ? trace_convolution() : trace_matmul());
   }
   bool can_be_done() const { return can_be_done_; }
 
@@ -100,16 +100,11 @@ class TensorProduct {
 
  private:
   const cost::Call::Operand& operand(std::size_t number) const { return call_.read[main_.operands[number]]; }
-  static std::int64_t span(const cost::Call::Operand& operand) {
-    std::int64_t last = 0;
-    for (std::size_t i = 0; i < operand.extents.size(); ++i) last += (operand.extents[i] - 1) * operand.strides[i];
-    return last + 1;
-  }
   /// Whether all bits of float32 count.
   bool is_exact() const {
     return operand(0).element == ElementType::float32 && call_.precision == cost::Precision::fp32;
   }
-  std::int64_t in_chunk() const { return 16 / static_cast<std::int64_t>(size_of(operand(0).element)); }
+  std::int64_t in_chunk() const { return elements_in_chunk(operand(0)); }
   std::int64_t slabs() const { return (depth_ + 8 * in_chunk() - 1) / (8 * in_chunk()); }
   std::int64_t tiles_of(const Tile& tile) const {
     return (rows_ + tile.rows - 1) / tile.rows * ((columns_ + tile.columns - 1) / tile.columns);
@@ -120,27 +115,6 @@ class TensorProduct {
     return many;
   }
   std::int64_t blocks(const Tile& tile) const { return tiles_of(tile) * tile.split * batches(); }
-
-  bool is_fit() const {
-    using enum ElementType;
-    if (call_.main != 0 || call_.written.size() != 1 || call_.results.size() != 1) return false;
-    if (main_.operands[0] >= call_.read.size() || main_.operands[1] >= call_.read.size()) return false;
-    const ElementType element = operand(0).element;
-    if (element != float32 && element != float16 && element != bfloat16) return false;
-    for (const auto* list : {&call_.read, &call_.written})
-      for (const cost::Call::Operand& one : *list) {
-        if (one.element != element || ops::count(one.extents) == 0) return false;
-        if (std::any_of(one.strides.begin(), one.strides.end(), [](std::int64_t s) { return s < 0; })) return false;
-        if (span(one) >= std::int64_t{1} << 30) return false;
-      }
-    // Only element-wise steps, and perhaps a transpose at the end.
-    for (std::size_t i = 1; i < call_.steps.size(); ++i) {
-      const bool is_last = i + 1 == call_.steps.size();
-      if (is_last && std::holds_alternative<op::Transpose>(call_.steps[i].op)) continue;
-      if (values_.extents.at(call_.steps[i].first_result) != y_) return false;
-    }
-    return ops::count(y_) < std::int64_t{1} << 30;
-  }
 
   bool trace_convolution() {
     const auto& conv = std::get<op::Conv>(main_.op);

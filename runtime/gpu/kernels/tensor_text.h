@@ -37,6 +37,11 @@ __device__ __forceinline__ void fetch(float (&to)[4], word from) {
   asm volatile("ld.shared.v4.f32 {%0,%1,%2,%3}, [%4];"
                : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "r"(from) : "memory");
 }
+/// From this block's memory or that of another one.
+__device__ __forceinline__ void fetch_anywhere(float (&to)[4], word from) {
+  asm volatile("ld.shared::cluster.v4.f32 {%0,%1,%2,%3}, [%4];"
+               : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "r"(from) : "memory");
+}
 /// The same address in another block of the cluster.
 __device__ __forceinline__ word in_block(word at, int rank) {
   word other;

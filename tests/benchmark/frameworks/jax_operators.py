@@ -116,6 +116,7 @@ def functions(kind):
         "exp": jnp.exp, "log": jnp.log, "sqrt": jnp.sqrt, "neg": jnp.negative, "abs": jnp.abs, "floor": jnp.floor,
         "ceil": jnp.ceil, "round": jnp.round, "reciprocal": lambda x: 1 / x, "sin": jnp.sin, "cos": jnp.cos,
         "not": jnp.logical_not, "softplus": jax.nn.softplus, "hard_swish": jax.nn.hard_swish, "identity": lambda x: x,
+        "isnan": jnp.isnan, "and": jnp.logical_and, "gather_nd": lambda x, indices: x[tuple(jnp.moveaxis(indices, -1, 0))],
         "leaky_relu": lambda x, *, alpha: jnp.where(x < 0, x * alpha, x),
         "elu": lambda x, *, alpha: jax.nn.elu(x, alpha),
         "hard_sigmoid": lambda x, *, alpha, beta: jnp.clip(x * alpha + beta, 0, 1),

@@ -273,6 +273,12 @@ def gather(builder, node):
     return builder.emit("gather", [node.inputs[0], indices], axis=axis)
 
 
+def gather_nd(builder, node):
+    if node.get("batch_dims", 0) != 0:
+        raise Unsupported("GatherND in batches")
+    return builder.emit("gather_nd", node.inputs)
+
+
 def expand(builder, node):
     shape = numpy.broadcast_shapes(builder.shape(node.inputs[0]), tuple(builder.whole(node, 1)))
     return builder.emit("expand", [node.inputs[0]], shape=list(shape))
@@ -314,7 +320,7 @@ def depth_to_space(builder, node):
 
 LOWERINGS = {
     "Add": binary("add"), "Sub": binary("sub"), "Mul": binary("mul"), "Div": binary("div"), "Pow": binary("pow"),
-    "Equal": binary("equal"), "Less": binary("less"), "Greater": binary("greater"), "PRelu": binary("prelu"),
+    "And": binary("and"), "Equal": binary("equal"), "Less": binary("less"), "Greater": binary("greater"), "PRelu": binary("prelu"),
     "Sum": many("add"), "Max": many("maximum"), "Min": many("minimum"),
     "Where": lambda builder, node: builder.emit("where", node.inputs),
     "MatMul": lambda builder, node: builder.emit("matmul", node.inputs),
@@ -335,9 +341,9 @@ LOWERINGS = {
     "Conv": conv, "MaxPool": max_pool, "AveragePool": average_pool, "BatchNormalization": batch_norm,
     "LayerNormalization": layer_norm, "Gemm": gemm, "Reshape": reshape, "Flatten": flatten, "Squeeze": squeeze,
     "Unsqueeze": unsqueeze, "Transpose": transpose, "Concat": concat, "Split": split, "Slice": slice_, "Pad": pad,
-    "Gather": gather, "Expand": expand, "Clip": clip, "Cast": cast, "Resize": resize, "Upsample": resize,
+    "Gather": gather, "GatherND": gather_nd, "Expand": expand, "Clip": clip, "Cast": cast, "Resize": resize, "Upsample": resize,
     "DepthToSpace": depth_to_space,
 }
 for onnx_name in ("Relu", "Sigmoid", "Tanh", "Erf", "Exp", "Log", "Sqrt", "Neg", "Abs", "Floor", "Ceil", "Round",
-                  "Reciprocal", "Sin", "Cos", "Not", "Softplus", "HardSwish"):
+                  "Reciprocal", "Sin", "Cos", "Not", "Softplus", "HardSwish", "IsNaN"):
     LOWERINGS[onnx_name] = unary({"HardSwish": "hard_swish"}.get(onnx_name, onnx_name.lower()))

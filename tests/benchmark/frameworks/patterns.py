@@ -81,13 +81,26 @@ def linear(uses, product, shapes, parameters):
     return [product, plus], plus, Step("linear", [left, right, bias], {"transposed": False}, plus.results)
 
 
+def guarded(uses, softmax):
+    """The steps from a softmax to where its NaN, those of rows that a mask hides, are zeros."""
+    name = softmax.results[0]
+    readers = {step.primitive: step for step in uses.readers.get(name, [])}
+    if name not in uses.outputs and len(uses.readers.get(name, [])) == 2 and set(readers) == {"isnan", "where"}:
+        test, choice = readers["isnan"], readers["where"]
+        if choice.operands == [test.results[0], 0, name] and uses.only_reader(test, "where") is choice:
+            return [softmax, test, choice]
+    return [softmax]
+
+
 def attention(uses, softmax, shapes):
     shape = shapes[softmax.operands[0]]
-    after = uses.only_reader(softmax, "matmul")
-    if len(shape) != 4 or softmax.keywords["axis"] != 3 or after is None or after.operands[0] != softmax.results[0]:
+    probable = guarded(uses, softmax)
+    after = uses.only_reader(probable[-1], "matmul")
+    if len(shape) != 4 or softmax.keywords["axis"] != 3 or after is None or \
+            after.operands[0] != probable[-1].results[0]:
         return None
     scores, mask = softmax.operands[0], None
-    gone = [softmax, after]
+    gone = [*probable, after]
     plus = uses.made_by(scores, "add")
     if plus is not None:
         scores, mask = plus.operands
@@ -99,9 +112,12 @@ def attention(uses, softmax, shapes):
     if product is None or shapes[inner] != shape:
         return None
     chain = [product] + ([uses.maker[scores]] if inner != scores else [])
-    if any(uses.only_reader(step, "mul", "div", "add", "softmax") is None for step in chain + gone[2:]):
+    before = gone[len(probable) + 1:]
+    if any(uses.only_reader(step, "mul", "div", "add", "softmax") is None for step in chain + before):
         return None
-    query, keys = product.operands
+    query, of_query = scaled(uses, product.operands[0])
+    keys, of_keys = scaled(uses, product.operands[1])
+    factor *= of_query * of_keys
     transposed = Step("transpose", [keys], {"order": [0, 1, 3, 2]}, [after.results[0] + "'keys"])
     step = Step("attention", [query, transposed.results[0], after.operands[1], mask], {"scale": factor}, after.results)
     return gone + chain, after, [transposed, step]

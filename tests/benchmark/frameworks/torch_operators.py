@@ -104,6 +104,7 @@ def functions(kind):
         "log": torch.log, "sqrt": torch.sqrt, "neg": torch.neg, "abs": torch.abs, "floor": torch.floor,
         "ceil": torch.ceil, "round": torch.round, "reciprocal": torch.reciprocal, "sin": torch.sin, "cos": torch.cos,
         "not": torch.logical_not, "softplus": F.softplus, "hard_swish": F.hardswish, "identity": lambda x: x,
+        "isnan": torch.isnan, "and": torch.logical_and, "gather_nd": lambda x, indices: x[tuple(indices.unbind(-1))],
         "leaky_relu": lambda x, *, alpha: F.leaky_relu(x, alpha), "elu": lambda x, *, alpha: F.elu(x, alpha),
         "hard_sigmoid": lambda x, *, alpha, beta: torch.clamp(x * alpha + beta, 0, 1),
         "gelu": lambda x, *, approximate: F.gelu(x, approximate=approximate),

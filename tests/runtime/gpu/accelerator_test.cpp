@@ -487,6 +487,9 @@ TEST_CASE("products on the GPU compute the same in all ways", "[gpu]") {
 TEST_CASE("kernels of our own on the GPU compute what they mean", "[gpu]") {
   for (const auto& [name, make] : own_kinds) check_own_kernels(name, make, {300, 8});
 }
+TEST_CASE("products of few rows on the GPU compute what they mean", "[gpu]") {
+  check_own_kernels("products of few rows", random_row_product, {300, 8});
+}
 TEST_CASE("attention on the GPU computes what it means", "[gpu]") {
   check_own_kernels("attention", random_attention, {300, 8}, 0.33);
 }

@@ -22,7 +22,7 @@ RandomCall random_attention(Random& random) {
   static const std::vector<ElementType> types{ElementType::float32, ElementType::float16, ElementType::bfloat16};
   static const std::vector<std::int64_t> sizes{1, 3, 8, 17, 33, 64, 100}, widths{8, 16, 24, 32, 40, 64, 72};
   CallBuilder builder(random, random.pick(types));
-  const std::int64_t rows = random.pick(sizes), keys = random.pick(sizes);
+  const std::int64_t rows = random.pick(sizes), keys = random.chance(0.25) ? 300 : random.pick(sizes);
   const std::int64_t depth = random.pick(widths), columns = random.pick(widths);
   Extents batch(random.below(3));
   for (std::int64_t& extent : batch) extent = random.between(1, 3);

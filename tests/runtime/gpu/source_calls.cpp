@@ -398,18 +398,25 @@ ElementType tensor_type(Random& random) {
   return random.pick(std::vector<ElementType>{float32, float32, float16, bfloat16});
 }
 
-RandomCall random_tensor_convolution(Random& random) {
+RandomCall random_tensor_convolution(Random& random, bool is_of_pixels = false) {
   for (;;) {
     const std::size_t rank = random.chance(0.8) ? 2 : 1 + random.below(3);
     CallBuilder builder(random, tensor_type(random));
     const std::int64_t channels = random.pick(std::vector<std::int64_t>{3, 8, 16, 24, 32, 40, 64, 96});
     const std::int64_t kernels = random.pick(std::vector<std::int64_t>{1, 7, 16, 20, 32, 48, 64, 66, 130});
-    const std::int64_t groups = random.chance(0.8) ? 1 : random.between(2, 3);
+    const std::int64_t groups = is_of_pixels || random.chance(0.8) ? 1 : random.between(2, 3);
     Extents x{random.between(1, 2), groups * channels}, w{groups * kernels, channels};
     op::Conv conv;
     conv.groups = groups;
     conv.pads.resize(2 * rank);
     for (std::size_t i = 0; i < rank; ++i) {
+      if (is_of_pixels) {
+        x.push_back(1);
+        w.push_back(1);
+        conv.strides.push_back(1);
+        conv.dilations.push_back(1);
+        continue;
+      }
       x.push_back(random.between(1, rank == 3 ? 5 : 11));
       w.push_back(random.pick(std::vector<std::int64_t>{1, 1, 2, 3, 3}));
       conv.strides.push_back(random.between(1, 2));
@@ -442,13 +449,16 @@ RandomCall random_tensor_convolution(Random& random) {
   }
 }
 
-RandomCall random_tensor_matmul(Random& random) {
+using Sizes = std::vector<std::int64_t>;
+
+/// A matmul of one of these sizes, with batches of up to so many in each of up to two dimensions.
+RandomCall random_sized_matmul(Random& random, const Sizes& all_rows, const Sizes& all_columns, const Sizes& depths,
+                               std::int64_t most_batches) {
   for (;;) {
     CallBuilder builder(random, tensor_type(random));
-    static const std::vector<std::int64_t> sizes{1, 3, 8, 16, 17, 40, 64, 72, 128}, depths{8, 16, 32, 64, 72, 200};
-    const std::int64_t rows = random.pick(sizes), columns = random.pick(sizes), depth = random.pick(depths);
+    const std::int64_t rows = random.pick(all_rows), columns = random.pick(all_columns), depth = random.pick(depths);
     Extents batch(random.below(3));
-    for (std::int64_t& extent : batch) extent = random.between(1, 3);
+    for (std::int64_t& extent : batch) extent = random.between(1, most_batches);
     Extents a = batch, b = random.chance(0.5) ? Extents{} : random_broadcast(random, batch), y = batch;
     a.insert(a.end(), {rows, depth});
     b.insert(b.end(), {depth, columns});
@@ -470,13 +480,25 @@ RandomCall random_tensor_matmul(Random& random) {
   }
 }
 
-}  // namespace
-
-RandomCall random_tensor_product(Random& random) {
-  RandomCall made = random.chance(0.5) ? random_tensor_convolution(random) : random_tensor_matmul(random);
+RandomCall with_precision(Random& random, RandomCall made) {
   if (made.call.read[0].element == ElementType::float32 && random.chance(0.6))
     made.call.precision = cost::Precision::tf32;
   return made;
+}
+
+}  // namespace
+
+RandomCall random_tensor_product(Random& random) {
+  const Sizes sizes{1, 3, 8, 16, 17, 40, 64, 72, 128}, depths{8, 16, 32, 64, 72, 200};
+  return with_precision(random, random.chance(0.5) ? random_tensor_convolution(random)
+                                                   : random_sized_matmul(random, sizes, sizes, depths, 3));
+}
+
+RandomCall random_row_product(Random& random) {
+  const Sizes rows{1, 1, 1, 2, 3, 4, 8}, columns{1, 4, 8, 16, 40, 72, 128, 264, 1000},
+      depths{1, 5, 8, 64, 72, 200, 904};
+  return with_precision(random, random.chance(0.3) ? random_tensor_convolution(random, true)
+                                                   : random_sized_matmul(random, rows, columns, depths, 2));
 }
 
 }  // namespace taso::test

@@ -23,6 +23,8 @@ RandomCall random_copy(Random& random);
 RandomCall random_direct_convolution(Random& random);
 /// Convolutions and matmuls that tensor cores can do: NHWC, rows along the depth.
 RandomCall random_tensor_product(Random& random);
+/// Convolutions of single pixels, and matmuls with few rows.
+RandomCall random_row_product(Random& random);
 /// Attention with steps on the scores. Our own kernel does most of them.
 RandomCall random_attention(Random& random);
 

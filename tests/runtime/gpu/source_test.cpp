@@ -86,6 +86,10 @@ TEST_CASE("kernels for products on tensor cores compute what they mean") {
   check_tilings(random_tensor_product, tensor_product_sources, 0.5);
 }
 
+TEST_CASE("kernels for products of few rows compute what they mean") {
+  check_tilings(random_row_product, row_product_sources, 0.5);
+}
+
 TEST_CASE("kernels for attention compute what they mean") {
   check_tilings(random_attention, attention_sources, 0.67);  // half of them are odd
 }
