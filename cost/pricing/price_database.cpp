@@ -112,7 +112,7 @@ PriceDatabase PriceDatabase::parse(std::string_view text, const std::string& sou
     const std::size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    while (line.ends_with('\r')) line.remove_suffix(1);  // all: written and read back, one more would be gone
     if (++number == 1) {
       const auto told = version_of(line);
       if (!told) refuse(fmt::format("a file of prices begins with '{}{}'", first_words, version_now));

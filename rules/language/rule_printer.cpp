@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <set>
 
 #include <fmt/format.h>
@@ -75,8 +74,8 @@ std::string without_output(const Pattern& pattern, const Numbers* numbers) {
         ']';
   if (!pattern.operands.empty())
     text += '(' +
-            joined(std::views::iota(std::size_t{0}, pattern.operands.size()),
-                   [&](std::size_t operand) { return operand_text(pattern, operand, numbers); }) +
+            joined(pattern.operands,
+                   [&, i = std::size_t{0}](const auto&) mutable { return operand_text(pattern, i++, numbers); }) +
             ')';
   return text;
 }
@@ -177,18 +176,18 @@ void wrap(std::string_view text, std::span<const Break> breaks, std::size_t begi
   from = begin;
   start = column;
   cuts.push_back({end, depth, 1});
-  for (const auto& [cut, of_cut, width] : cuts) {
+  for (const Break& cut : cuts) {
     if (from != begin) {
       result += '\n' + std::string(indent, ' ');
       start = indent;
     }
     const auto first = std::find_if(breaks.begin(), breaks.end(), [&](const Break& b) { return b.at >= from; });
-    const auto past = std::find_if(first, breaks.end(), [&](const Break& b) { return b.at >= cut; });
+    const auto past = std::find_if(first, breaks.end(), [&](const Break& b) { return b.at >= cut.at; });
     // Further inside, breaks of this depth are no longer considered.
     std::vector<Break> inner;
     std::copy_if(first, past, std::back_inserter(inner), [&](const Break& b) { return b.depth != depth; });
-    wrap(text, inner, from, cut, start, std::min(indent + 2, widest_indent), result);
-    from = cut + width;
+    wrap(text, inner, from, cut.at, start, std::min(indent + 2, widest_indent), result);
+    from = cut.at + cut.width;
   }
 }
 

@@ -38,6 +38,13 @@ TEST_CASE("prices are written as they are read, sorted by machine and call") {
   CHECK(database.find("C", "call a") == nullptr);
 }
 
+TEST_CASE("what ends a line is no part of a call") {
+  const auto parsed = [](const std::string& text) { return PriceDatabase::parse(text, "here"); };
+  const PriceDatabase prices = parsed("taso prices 4\r\nmachine one\r\r\n7.0\t0.0\town\tcall\r\r\n");
+  CHECK(prices.text() == "taso prices 4\nmachine one\n7.0\t0.0\town\tcall\n");
+  CHECK(parsed(prices.text()).text() == prices.text());
+}
+
 TEST_CASE("a price may have a second figure with weights from the cache") {
   const std::string text = "taso prices 4\nmachine M\n1.0/0.5\t0.0\tone\tcall a\n2.0\t0.0\ttwo\tcall b\n";
   const PriceDatabase database = PriceDatabase::parse(text, "p");

@@ -1,17 +1,16 @@
 // Any bytes as the text of a graph: refused with InputError, or read, printed and read back the same.
-#include <cstdint>
-
 #include "ops/text/graph_text.h"
+#include "tests/fuzz/bytes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace taso;
   try {
-    const auto graphs =
-        taso::parse_graphs(taso::Source("fuzz", std::string(reinterpret_cast<const char*>(data), size)));
-    for (const taso::Graph& graph : graphs) {
-      const std::string text = taso::text_of(graph);
-      taso::check(taso::text_of(taso::parse_graph(text)) == text, "printing what was parsed gives the same text");
+    for (const Graph& graph : parse_graphs(Source("fuzz", std::string(test::text_of_bytes(data, size))))) {
+      const std::string text = text_of(graph);
+      const Graph again = test::read_back(text, [](const std::string& printed) { return parse_graph(printed); });
+      check(text_of(again) == text, "printing what was parsed gives the same text");
     }
-  } catch (const taso::InputError&) {
+  } catch (const InputError&) {
   }
   return 0;
 }

@@ -1,0 +1,5 @@
+j
+location
+there.dataj
+offset8j
+length8p
