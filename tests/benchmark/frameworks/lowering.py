@@ -30,6 +30,11 @@ def binary(primitive):
     return lower
 
 
+def where(builder, node):
+    test, *values = node.inputs
+    return builder.emit("where", [test, *(operand(builder, value, test) for value in values)])
+
+
 def many(primitive):
     def lower(builder, node):
         result = node.inputs[0]
@@ -322,7 +327,7 @@ LOWERINGS = {
     "Add": binary("add"), "Sub": binary("sub"), "Mul": binary("mul"), "Div": binary("div"), "Pow": binary("pow"),
     "And": binary("and"), "Equal": binary("equal"), "Less": binary("less"), "Greater": binary("greater"), "PRelu": binary("prelu"),
     "Sum": many("add"), "Max": many("maximum"), "Min": many("minimum"),
-    "Where": lambda builder, node: builder.emit("where", node.inputs),
+    "Where": where,
     "MatMul": lambda builder, node: builder.emit("matmul", node.inputs),
     "LeakyRelu": unary("leaky_relu", alpha=0.01), "Elu": unary("elu", alpha=1.0),
     "HardSigmoid": unary("hard_sigmoid", alpha=0.2, beta=0.5), "Gelu": unary("gelu", approximate="none"),
