@@ -13,6 +13,20 @@ constexpr std::size_t delay = 4;
 
 }  // namespace
 
+Border border_of(const Program& program, const Surroundings& surroundings) {
+  Border border;
+  for (const Value& value : surroundings.images) border.images.insert(program.value_of(value));
+  for (const Value& value : surroundings.outputs) border.outputs.insert(program.value_of(value));
+  return border;
+}
+
+std::unordered_set<ComputationId> frozen_in(const Program& program, const Surroundings& surroundings) {
+  std::unordered_set<ComputationId> frozen;
+  for (const auto& [value, id] : program.original_values())
+    if (value && surroundings.frozen.contains(value.node)) frozen.insert(program.definition(id).computation);
+  return frozen;
+}
+
 Exploration::Exploration(const Graph& graph, const std::vector<const RewriteRule*>& rules,
                          const cost::KernelPrices& prices, const ExplorationOptions& options,
                          const Surroundings& surroundings)
@@ -21,14 +35,8 @@ Exploration::Exploration(const Graph& graph, const std::vector<const RewriteRule
       prices_(program_, prices, options.pricing, options.growth),
       candidates_(program_, rules, prices_, options.should_end),
       queue_(options.longest_queue) {
-  Border border;
-  for (const Value& value : surroundings.images) border.images.insert(program_.value_of(value));
-  for (const Value& value : surroundings.outputs) border.outputs.insert(program_.value_of(value));
-  prices_.set_border(border);
-  std::unordered_set<ComputationId> outside;
-  for (const auto& [value, id] : program_.original_values())
-    if (value && surroundings.frozen.contains(value.node)) outside.insert(program_.definition(id).computation);
-  candidates_.leave_alone(std::move(outside));
+  prices_.set_border(border_of(program_, surroundings));
+  candidates_.leave_alone(frozen_in(program_, surroundings));
   State first;
   first.cost = lowest_ = prices_.total();
   states_.push_back(std::move(first));

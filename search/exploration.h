@@ -28,7 +28,30 @@ struct Surroundings {
   std::vector<Value> images, outputs;
 };
 
-class Exploration {
+/// The same in terms of a program of the part.
+Border border_of(const Program& program, const Surroundings& surroundings);
+std::unordered_set<ComputationId> frozen_in(const Program& program, const Surroundings& surroundings);
+
+/// A graph for which a cheaper one was found, or none.
+class SolvedRegion {
+ public:
+  virtual ~SolvedRegion() = default;
+
+  virtual const GraphCost& cost_before() const = 0;
+  virtual const GraphCost& cost() const = 0;
+  /// Visits the rewrites that lead to the best graph in order, with the program before each and its changes. Leaves the
+  /// program at the best graph.
+  struct Step {
+    const Match& match;
+    const Program::Log& log;
+    const std::vector<std::vector<ValueId>>& made;  ///< by node of the target
+    GraphCost difference;                           ///< the change of cost in this graph
+  };
+  virtual void retrace(const std::function<void(const Step&)>& take) = 0;
+  virtual const Program& program() const = 0;
+};
+
+class Exploration : public SolvedRegion {
  public:
   Exploration(const Graph& graph, const std::vector<const RewriteRule*>& rules, const cost::KernelPrices& prices,
               const ExplorationOptions& options, const Surroundings& surroundings = {});
@@ -42,19 +65,11 @@ class Exploration {
   std::size_t matched() const { return candidates_.matched(); }
   const Trials& trials() const { return candidates_.trials(); }
   std::size_t kept() const { return kept_; }
-  const GraphCost& cost_before() const { return states_[0].cost; }
-  const GraphCost& cost() const { return states_[best_].cost; }
+  const GraphCost& cost_before() const override { return states_[0].cost; }
+  const GraphCost& cost() const override { return states_[best_].cost; }
 
-  /// Visits the rewrites that lead to the best graph in order, with the program before each and its changes. Leaves the
-  /// program at the best graph.
-  struct Step {
-    const Match& match;
-    const Program::Log& log;
-    const std::vector<std::vector<ValueId>>& made;  ///< by node of the target
-    GraphCost difference;                           ///< the change of cost in this graph
-  };
-  void retrace(const std::function<void(const Step&)>& take);
-  Program& program() { return program_; }
+  void retrace(const std::function<void(const Step&)>& take) override;
+  const Program& program() const override { return program_; }
 
  private:
   static constexpr std::uint32_t no_state = std::numeric_limits<std::uint32_t>::max();

@@ -166,7 +166,7 @@ Region region_of(const Program& program, const Prices& prices, const Ranks& rank
   return RegionBuilder(program, prices, computations).build(ranks);
 }
 
-void transfer(Exploration& solved, const Graph& solved_graph, const Region& region, StepPrices step_prices,
+void transfer(SolvedRegion& solved, const Graph& solved_graph, const Region& region, StepPrices step_prices,
               Program& program, Prices& prices, GraphCost& cost, std::vector<Applied>& applied) {
   // Graphs with the same key have their nodes in the same order.
   std::unordered_map<ValueId, ValueId> places;
@@ -181,7 +181,7 @@ void transfer(Exploration& solved, const Graph& solved_graph, const Region& regi
   MergedValues merged;
   std::vector<Applied> made;
   bool possible = true;
-  solved.retrace([&](const Exploration::Step& step) {
+  solved.retrace([&](const SolvedRegion::Step& step) {
     if (!possible) return;
     const auto place_of = [&](ValueId id) { return merged.current(places.at(id)); };
     const Program::Definition& root = program.definition(place_of(step.match.roots[0]));

@@ -44,7 +44,7 @@ enum class StepPrices : std::uint8_t { each, together };
 
 /// Applies the steps found for the region, or for one with the same key, to the program, and appends them to `applied`.
 /// Leaves out steps that are impossible there or no improvement. `cost` is that of the program.
-void transfer(Exploration& solved, const Graph& solved_graph, const Region& region, StepPrices step_prices,
+void transfer(SolvedRegion& solved, const Graph& solved_graph, const Region& region, StepPrices step_prices,
               Program& program, Prices& prices, GraphCost& cost, std::vector<Applied>& applied);
 
 }  // namespace taso::search

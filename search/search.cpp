@@ -12,7 +12,7 @@
 #include "search/program/applied_steps.h"
 #include "search/program/extract.h"
 #include "search/program/paying_steps.h"
-#include "search/region.h"
+#include "search/region_solver.h"
 #include "search/rewriting/rewrite.h"
 #include "search/run_choice.h"
 
@@ -107,6 +107,10 @@ class Search {
   SearchResult run() {
     using End = SearchResult::End;
     std::optional<End> end;
+    if (!options_.explores) {
+      descend();
+      end = stop_.stop_requested() ? End::stopped : is_late() ? End::time : End::solved;
+    }
     while (!end) {
       const GraphCost before = cost_;
       const std::size_t explored = explored_;
@@ -128,8 +132,10 @@ class Search {
       if (!end && is_large_) end = End::size;
     }
     SearchResult result;
+    solve_regions();
     if (chooses_by_run()) choose_by_run(result);
     keep_what_pays(result);
+    find_gaps(result);
     finish(*end, result);
     return result;
   }
@@ -165,6 +171,12 @@ class Search {
       return is_worth(before, now, kernels.noise()) ? before.price - now.price : 0;
     }
     bool found_something() const { return exploration && exploration->cost() < exploration->cost_before(); }
+  };
+
+  /// A region that the solver got.
+  struct Solved {
+    Graph graph;
+    RegionSolver::Solution solution;
   };
 
   bool is_late() const {
@@ -239,13 +251,18 @@ class Search {
       Task& task = *tasks[i];
       foreseen_ -= task.saved;
       if (!task.found_something()) continue;
-      const std::size_t made = applied_.size();
-      transfer(*task.exploration, task.graph, regions[i], is_large_ ? StepPrices::together : StepPrices::each, program_,
-               prices_, cost_, applied_);
-      for (std::size_t k = made; k < applied_.size(); ++k) candidates_.touch(applied_[k].log);
-      tell();
+      apply(*task.exploration, task.graph, regions[i]);
     }
     return is_one_ && tasks.size() == 1 && tasks[0]->is_exhausted();
+  }
+
+  /// Applies what was found for a region, or for one with the same key, whose graph is given.
+  void apply(SolvedRegion& solved, const Graph& graph, const Region& region) {
+    const std::size_t made = applied_.size();
+    transfer(solved, graph, region, is_large_ ? StepPrices::together : StepPrices::each, program_, prices_, cost_,
+             applied_);
+    for (std::size_t k = made; k < applied_.size(); ++k) candidates_.touch(applied_[k].log);
+    tell();
   }
 
   void explore(const std::vector<Task*>& active) {
@@ -288,14 +305,74 @@ class Search {
     expanded_ += explored;
   }
 
+  /// Lets the solver improve regions, each once.
+  void solve_regions() {
+    if (options_.solver == nullptr) return;
+    for (std::size_t first = 0; first < 2; ++first) {
+      const std::vector<Region> regions = regions_of(first);
+      solve(regions);
+      for (const Region& region : regions) {
+        const auto found = solutions_.find(region.key);
+        if (found == solutions_.end()) continue;  // it was asked to end
+        const Solved& solved = found->second;
+        if (solved.solution.region->cost() < solved.solution.region->cost_before())
+          apply(*solved.solution.region, solved.graph, region);
+      }
+    }
+  }
+
+  /// The gaps of the regions of the program as it is now.
+  void find_gaps(SearchResult& result) {
+    if (options_.solver == nullptr) return;
+    const std::vector<Region> regions = regions_of(0);
+    solve(regions);
+    std::map<std::string, std::size_t> places;
+    for (const Region& region : regions) {
+      const auto found = solutions_.find(region.key);
+      if (found == solutions_.end()) continue;  // it was asked to end
+      const auto [place_in, is_new] = places.emplace(region.key, result.gaps.size());
+      if (is_new) result.gaps.push_back(found->second.solution.gap);
+      ++result.gaps[place_in->second].places;
+    }
+  }
+
+  std::vector<Region> regions_of(std::size_t first) {
+    const Ranks ranks = ranks_of(program_);
+    std::vector<Region> regions;
+    auto pieces = pieces_of(program_, options_.solver_piece);
+    for (const auto& computations : pieces.size() <= 2 ? whole(first) : pairs(std::move(pieces), first))
+      regions.push_back(region_of(program_, prices_, ranks, computations));
+    return regions;
+  }
+
+  /// Solves those of these regions that are not solved yet, concurrently.
+  void solve(const std::vector<Region>& regions) {
+    std::vector<const Region*> open;
+    std::unordered_set<std::string_view> keys;
+    for (const Region& region : regions)
+      if (!solutions_.contains(region.key) && keys.insert(region.key).second) open.push_back(&region);
+    std::vector<RegionSolver::Solution> solved(open.size());
+    parallel_for(options_.jobs, static_cast<std::int64_t>(open.size()), [&](std::int64_t index) {
+      const auto i = static_cast<std::size_t>(index);
+      if (should_end()) return;
+      solved[i] = options_.solver->solve(open[i]->graph, open[i]->surroundings, rules_.all, kernels_, exploring());
+    });
+    for (std::size_t i = 0; i < open.size(); ++i)
+      if (solved[i].region) solutions_.emplace(open[i]->key, Solved{open[i]->graph, std::move(solved[i])});
+  }
+
+  ExplorationOptions exploring() {
+    ExplorationOptions options;
+    options.alpha = options_.alpha;
+    options.longest_queue = options_.longest_queue;
+    options.pricing = {options_.sizes, layout_};
+    options.growth = growth_;
+    options.should_end = [this] { return should_end(); };
+    return options;
+  }
+
   std::unique_ptr<Exploration> begin(const Task& task) {
-    ExplorationOptions exploring;
-    exploring.alpha = options_.alpha;
-    exploring.longest_queue = options_.longest_queue;
-    exploring.pricing = {options_.sizes, layout_};
-    exploring.growth = growth_;
-    exploring.should_end = [this] { return should_end(); };
-    return std::make_unique<Exploration>(task.graph, rules_.deep, kernels_, exploring, task.surroundings);
+    return std::make_unique<Exploration>(task.graph, rules_.deep, kernels_, exploring(), task.surroundings);
   }
 
   /// Reports progress, from any thread; the arguments are the progress of that thread since its last report.
@@ -307,14 +384,20 @@ class Search {
   }
 
   std::vector<std::vector<ComputationId>> pairs_of_pieces(std::size_t first) {
-    if (is_one_) {
-      std::vector<ComputationId> all;
-      for (const ComputationId id : program_.computations())
-        if (!program_.store()[id].is_leaf() && !program_.store()[id].weight_only) all.push_back(id);
-      if (first > 0 || all.empty()) return {};
-      return {std::move(all)};
-    }
-    auto pieces = pieces_of(program_, options_.piece);
+    return is_one_ ? whole(first) : pairs(pieces_of(program_, options_.piece), first);
+  }
+
+  /// Everything as one region, in the first round only.
+  std::vector<std::vector<ComputationId>> whole(std::size_t first) const {
+    std::vector<ComputationId> all;
+    for (const ComputationId id : program_.computations())
+      if (!program_.store()[id].is_leaf() && !program_.store()[id].weight_only) all.push_back(id);
+    if (first > 0 || all.empty()) return {};
+    return {std::move(all)};
+  }
+
+  static std::vector<std::vector<ComputationId>> pairs(std::vector<std::vector<ComputationId>> pieces,
+                                                       std::size_t first) {
     std::vector<std::vector<ComputationId>> pairs;
     for (std::size_t i = first; i < pieces.size(); i += 2) {
       auto& pair = pairs.emplace_back(std::move(pieces[i]));
@@ -378,6 +461,9 @@ class Search {
     result.counts.rules = rules_.deep.size();
     result.counts.expanded = expanded_;
     result.counts.regions = tasks_.size();
+    result.counts.solved = solutions_.size();
+    for (const auto& [key, one] : solutions_)
+      result.counts.improved += one.solution.region->cost() < one.solution.region->cost_before() ? 1 : 0;
     result.counts.matched = candidates_.matched();
     Trials trials = candidates_.trials();
     for (const auto& [key, task] : tasks_) {
@@ -424,6 +510,7 @@ class Search {
   std::vector<Applied> applied_;
   OpaqueNodes opaque_;
   std::map<std::string, Task> tasks_;        // by key
+  std::map<std::string, Solved> solutions_;  // by key
   std::size_t expanded_ = 0, explored_ = 0;  // in total; in regions
   bool is_one_ = false;                      // too small to be cut into pieces
   bool is_large_ = false;                    // searched in pieces only, each once
@@ -440,6 +527,7 @@ std::string_view text_of(SearchResult::End end) {
     case SearchResult::End::time: return "the time is up";
     case SearchResult::End::exhausted: return "nothing is left to try";
     case SearchResult::End::stopped: return "stopped";
+    case SearchResult::End::solved: return "every part was solved by itself";
     case SearchResult::End::size: return "the graph is large, so each part was searched once";
   }
   return "";

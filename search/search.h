@@ -16,6 +16,8 @@
 
 namespace taso::search {
 
+class RegionSolver;
+
 struct SearchOptions {
   double alpha = 1.05;
   std::size_t budget = 1000;  ///< graphs to expand
@@ -40,7 +42,11 @@ struct SearchOptions {
   /// Whether a weight that is computed ahead is usable; it is not if it overflows. Steps that make an unusable weight
   /// are left out.
   std::function<bool(const Value&)> is_usable;
-  bool keeps_way = false;  ///< keep the intermediate graphs in the result
+  /// Improves regions in another way, after they were searched, and tells how far from the best they are; none if null.
+  const RegionSolver* solver = nullptr;
+  std::size_t solver_piece = 8;  ///< like `piece`, for the solver's regions: small ones can be solved to the end
+  bool explores = true;          ///< false: regions are left to the solver
+  bool keeps_way = false;        ///< keep the intermediate graphs in the result
   /// Which values of the graph replacements may mention; all, if missing.
   std::function<bool(const Value&)> is_named;
   /// The run time of a graph in a layout, where concurrent kernels make it differ from the sum of its kernels. The last
@@ -58,8 +64,26 @@ struct Replacements {
   bool complete = true;
 };
 
+/// How far from the best a region of a result is: equal regions once.
+struct RegionGap {
+  std::size_t places = 0;        ///< how many regions are equal to this one
+  std::size_t operators = 0;     ///< of the region and its neighbours
+  cost::Cost cost = 0;           ///< sum of the kernels' prices, neighbours included
+  cost::Cost least = 0;          ///< no graph that was seen costs less
+  std::size_t computations = 0;  ///< different ones, in all graphs that were seen
+  std::size_t rounds = 0;        ///< in which every rule was applied everywhere
+  bool is_saturated = false;     ///< nothing more follows from the rules: no graph that they lead to costs less
+  bool is_exact = false;         ///< some graph has the least sum of least prices; otherwise the limit is lower still
+  cost::Cost chosen = 0;         ///< the cost of the cheapest graph, as chosen; 0 if there is none
+  std::size_t steps = 0;         ///< that rewriting took towards the chosen graph
+  bool is_reached = false;       ///< they lead to it
+
+  /// How much cheaper another graph can be at most.
+  double percent() const { return cost > 0 ? 100 * (1 - static_cast<double>(least) / static_cast<double>(cost)) : 0; }
+};
+
 struct SearchResult {
-  enum class End { budget, time, exhausted, stopped, size } end = End::exhausted;
+  enum class End { budget, time, exhausted, stopped, size, solved } end = End::exhausted;
   Graph graph;  ///< in the same pool
   cost::Cost cost_before = 0, cost_after = 0;
   RunTime run_before, run_after;                       ///< the predicted run times, if they were requested
@@ -74,7 +98,10 @@ struct SearchResult {
     std::size_t kept = 0;      ///< graphs that were new and cheap enough
     std::size_t tried = 0;     ///< graphs timed in the last choice
     std::size_t regions = 0;   ///< parts that were searched, equal ones once
+    std::size_t solved = 0;    ///< parts that the solver got, equal ones once
+    std::size_t improved = 0;  ///< of these, parts for which it found a cheaper graph
   } counts;
+  std::vector<RegionGap> gaps;  ///< of the regions of the result, if there is a solver
   /// What a rule did at the places where it applied, whether or not the result uses it.
   struct Trial {
     std::string rule;

@@ -1,8 +1,9 @@
-// search_gap [--budget N] [--computations N] [--rounds N] [--solver-nodes N] [--rules FILE]... --prices FILE MODEL...:
+// search_gap [OPTION N]... [--search NAME] [--rules FILE]... --prices FILE MODEL...:
 // prints a line of a table for each model: its predicted time on the H200 in microseconds, that of the search's result,
 // the lower limit for all graphs that were seen (search/exact/bound.h), how far apart these are, how many computations
 // were seen, rounds of rules, integer programs, and the seconds of the search and of the bound. TF32, the sum of the
-// kernels' prices in one layout. Models are cleaned up first, as in taso-opt.
+// kernels' prices in one layout. Models are cleaned up first, as in taso-opt. --search is backtracking (the default),
+// saturation or both, as in taso-opt; with saturation a line for every region of the result follows.
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -19,6 +20,7 @@
 #include "rules/language/rule_text.h"
 #include "search/exact/bound.h"
 #include "search/exact/integer_program.h"
+#include "search/exact/saturation.h"
 #include "search/search.h"
 
 using namespace taso;
@@ -66,7 +68,7 @@ void print_gap(const std::string& path, const Settings& settings) {
   const cost::Cost cost = cost::plan(found.graph, *prices, {{}, given.layout}).cost;
   const auto searched = std::chrono::steady_clock::now();
   search::BoundOptions bounding = settings.bounding;
-  bounding.pricing = {{}, given.layout};
+  bounding.choosing.pricing = {{}, given.layout};
   const auto compiled = search::compile(settings.rules);
   std::vector<const search::RewriteRule*> rules;
   for (const auto& rule : compiled) rules.push_back(rule.get());
@@ -80,6 +82,15 @@ void print_gap(const std::string& path, const Settings& settings) {
              100 * (1 - microseconds(bound.least) / microseconds(cost)), bound.computations, bound.saturation.rounds,
              bound.saturation.is_saturated ? ", saturated" : "", bound.solved, bound.is_exact ? "" : ", not solved",
              seconds(start, searched), seconds(searched, bounded));
+  for (const search::RegionGap& gap : found.gaps)
+    fmt::print(
+        "region: {} places, {} operators, {:.1f} µs, at least {:.1f}, gap {:.1f} %, {} computations, {} rounds{}{}, "
+        "{} steps{}\n",
+        gap.places, gap.operators, microseconds(gap.cost), microseconds(gap.least), gap.percent(), gap.computations,
+        gap.rounds, gap.is_saturated ? ", saturated" : "", gap.is_exact ? "" : ", not solved", gap.steps,
+        gap.is_reached ? ", reached" : "");
+  if (searching.solver != nullptr)
+    fmt::print("solved {} regions, {} improved\n", found.counts.solved, found.counts.improved);
   std::fflush(stdout);
 }
 
@@ -87,19 +98,33 @@ void print_gap(const std::string& path, const Settings& settings) {
 
 int main(int argc, char** argv) {
   Settings settings;
+  search::Saturation::Options solving;
+  bool solves = false;
   settings.searching.jobs = 2;
   std::vector<std::string> models;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const auto number = [&] { return std::stoul(argv[++i]); };
-    if (argument == "--budget")
+    if (argument == "--search") {
+      const std::string name = argv[++i];
+      settings.searching.explores = name != "saturation";
+      solves = name != "backtracking";
+    } else if (argument == "--budget")
       settings.searching.budget = number();
+    else if (argument == "--piece")
+      settings.searching.solver_piece = number();
     else if (argument == "--computations")
       settings.bounding.saturation.most_computations = number();
     else if (argument == "--rounds")
       settings.bounding.saturation.most_rounds = number();
     else if (argument == "--solver-nodes")
-      settings.bounding.most_nodes = number();
+      settings.bounding.choosing.most_nodes = number();
+    else if (argument == "--region-computations")
+      solving.most_computations = number();
+    else if (argument == "--region-rounds")
+      solving.most_rounds = number();
+    else if (argument == "--region-solver-nodes")
+      solving.most_nodes = number();
     else if (argument == "--prices")
       settings.prices = argv[++i];
     else if (argument == "--rules") {
@@ -113,6 +138,8 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "search_gap: {}\n", search::no_cbc);
     return 6;
   }
+  const search::Saturation solver(solving);
+  if (solves) settings.searching.solver = &solver;
   for (const std::string& model : models) print_gap(model, settings);
   return 0;
 }

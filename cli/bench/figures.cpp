@@ -9,6 +9,7 @@
 
 #include "cli/console/exit_code.h"
 #include "cli/console/table.h"
+#include "cli/console/version.h"
 #include "ops/core/random.h"
 
 namespace taso::cli {
@@ -174,6 +175,7 @@ std::string json_of(const BenchReport& report) {
   using Json = nlohmann::ordered_json;
   Json json;
   json["schema_version"] = schema_version;
+  json["program"] = {{"name", "taso-bench"}, {"version", program_version()}};
   json["device"] = report.device;
   json["versions"] = report.versions;
   if (report.precision) json["precision"] = cost::name_of(*report.precision);

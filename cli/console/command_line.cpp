@@ -90,9 +90,13 @@ void check_config(const CLI::App& app, const std::string& file) {
   }
 }
 
-std::string quoted(const std::string& value) {
-  const char quote = value.find('"') == std::string::npos ? '"' : '\'';
-  return quote + value + quote;
+/// In double quotes, newer versions of the reader take a backslash for the beginning of an escape, older ones do not.
+std::string quoted(const std::string& value, const std::string& option) {
+  if (value.find_first_of("\"\\\n") == std::string::npos) return '"' + value + '"';
+  if (value.find_first_of("'\n") == std::string::npos) return "'" + value + "'";
+  throw UsageError(fmt::format(
+      "{}: --{} has a value with both kinds of quotes, or a line break, which no configuration file can hold",
+      dump_flag, option));
 }
 
 /// All options as a configuration file: those that are given, and the others as comments.
@@ -113,10 +117,10 @@ std::string config_text(const CLI::App& app) {
       text += fmt::format("{} = {}\n", name, values.size() == 1 ? values.front() : std::to_string(values.size()));
     } else if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll) {
       std::vector<std::string> parts;
-      for (const std::string& value : values) parts.push_back(quoted(value));
+      for (const std::string& value : values) parts.push_back(quoted(value, name));
       text += fmt::format("{} = [{}]\n", name, fmt::join(parts, ", "));
     } else {
-      text += fmt::format("{} = {}\n", name, quoted(values.back()));
+      text += fmt::format("{} = {}\n", name, quoted(values.back(), name));
     }
   }
   return text;

@@ -15,6 +15,7 @@
 #include "cli/console/progress_line.h"
 #include "cli/console/streams.h"
 #include "cli/console/table.h"
+#include "cli/console/version.h"
 #include "cli/files/property_file.h"
 #include "cli/files/rule_input.h"
 #include "cli/gen/candidate_prover.h"
@@ -113,6 +114,7 @@ std::string table_of(const PartialFindings& findings) {
 std::string report_of(const PartialFindings& findings, const GenSettings& settings) {
   const PartialReport& report = findings.report;
   nlohmann::ordered_json json{{"schema_version", 1},
+                              {"program", {{"name", "taso-gen"}, {"version", program_version()}}},
                               {"verdict", findings.word()},
                               {"complete", report.complete},
                               {"least_share", settings.least_share},
@@ -122,6 +124,7 @@ std::string report_of(const PartialFindings& findings, const GenSettings& settin
                               {"asked", findings.asked},
                               {"timed_out", findings.timed_out},
                               {"seconds", findings.seconds}};
+  json["operators"] = nlohmann::ordered_json::array();
   for (const PartialReport::OfSource& one : report.sources)
     json["operators"].push_back({{"name", one.name},
                                  {"operands", one.counts.operands},

@@ -29,6 +29,7 @@
 #include "ops/support/atomic_file.h"
 #include "ops/support/threads.h"
 #include "runtime/session/session.h"
+#include "search/exact/integer_program.h"
 
 namespace taso::cli {
 namespace {
@@ -119,6 +120,8 @@ bool measures_in_runtime(const OptSettings& options) {
 
 /// Finds errors that are visible before the model is read.
 void check_places_first(const OptSettings& options, bool is_certified) {
+  if (options.search != OptSettings::Search::backtracking && !search::has_cbc())
+    throw EnvironmentError(fmt::format("--search saturation and both cannot be used: {}", search::no_cbc));
   // All later errors go to the log.
   if (options.console.log_file)
     check_weights_are_kept(std::vector{options.input}, {{"the log", *options.console.log_file}});
@@ -268,6 +271,8 @@ void conclude(const OptSettings& options, const Summary& summary, Console& conso
   if (options.report) write_output(*options.report, report_of(summary));
   if (options.html) write_output(*options.html, page_of(report_of(summary), summary.details));
   console.say(Level::result, table_of(summary));
+  if (options.html && !is_standard_stream(*options.html))
+    console.say(Level::result, fmt::format("page: {}", on_one_line(options.html->string())));
   if (options.explain && summary.details) console.say(Level::result, "\n" + story_of(*summary.details));
   console.verdict(!summary.failed(), summary.verdict());
 }

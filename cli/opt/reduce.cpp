@@ -16,6 +16,7 @@
 #include "onnx/import/import.h"
 #include "onnx/model/proto.h"
 #include "ops/core/error.h"
+#include "ops/support/threads.h"
 
 namespace taso::cli {
 namespace {
@@ -54,12 +55,20 @@ class Trial {
  public:
   explicit Trial(const OptSettings& options) : options_(options) {}
 
+  /// An interrupt ends the command too: it may take long.
   ChildResult run(const onnx::Model& model) const {
     onnx::SaveOptions saving;
     saving.weights = onnx::SaveOptions::Weights::embedded;
     saving.sync = false;
     model.save(folder_.model(), saving);
-    return run_child(command(), "", 0);
+    ChildResult result;
+    std::stop_source end;
+    run_watched(
+        end, [&] { result = run_child(command(), "", 0, end.get_token()); },
+        [&] {
+          if (interrupted()) end.request_stop();
+        });
+    return result;
   }
 
   /// Taso's own faults are bugs, failed checks and crashes; a command fails if it does not end with 0.

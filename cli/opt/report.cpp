@@ -97,6 +97,32 @@ Json json_of(const pricing::AssumedSizes& assumed) {
   return {{"inputs", inputs}, {"sizes_inside", assumed.inside}, {"values_without_rank", assumed.unranked}};
 }
 
+Json json_of(const SearchSummary::Gap& gap, cost::Objective objective) {
+  Json regions = Json::array();
+  for (const search::RegionGap& region : gap.regions)
+    regions.push_back({{"places", region.places},
+                       {"operators", region.operators},
+                       {"cost", cost::in_units(objective, region.cost)},
+                       {"least", cost::in_units(objective, region.least)},
+                       {"percent", region.percent()},
+                       {"computations", region.computations},
+                       {"rounds", region.rounds},
+                       {"saturated", region.is_saturated},
+                       {"solved", region.is_exact},
+                       {"steps", region.steps},
+                       {"reached", region.is_reached}});
+  return {{"percent", gap.percent()},
+          {"cost", gap.cost},
+          {"least", gap.least},
+          {"computations", gap.computations},
+          {"rounds", gap.rounds},
+          {"saturated", gap.is_saturated},
+          {"solved", gap.is_exact},
+          {"regions_solved", gap.solved},
+          {"regions_improved", gap.improved},
+          {"regions", regions}};
+}
+
 Json json_of_search(const Summary& summary) {
   if (!summary.search) return nullptr;
   const SearchSummary& search = *summary.search;
@@ -113,6 +139,8 @@ Json json_of_search(const Summary& summary) {
     trials.push_back({{"rule", one.rule}, {"matched", one.matched}, {"saved", one.saved}});
   return {
       {"objective", name_of(search.objective)},
+      {"method", search.method},
+      {"gap", search.gap ? json_of(*search.gap, search.objective) : Json(nullptr)},
       {"end", search.end},
       {"rules_hash", search.rules_hash},
       {"network", {{"kind", search::name_of(search.architecture.kind)}, {"reason", search.architecture.reason}}},

@@ -25,8 +25,9 @@
 #include "ops/support/threads.h"
 #include "runtime/gpu/execution.h"
 #include "runtime/pricing/figures.h"
+#include "search/exact/bound.h"
+#include "search/exact/saturation.h"
 #include "search/prices.h"
-#include "search/search.h"
 
 namespace taso::cli {
 namespace {
@@ -229,6 +230,41 @@ std::string share_of_corrections(const cost::WholeGraph& view, const cost::Plan&
                      plan.steps.size(), 100 * static_cast<double>(corrections.cost) / static_cast<double>(plan.cost));
 }
 
+std::string_view name_of(OptSettings::Search search) {
+  switch (search) {
+    case OptSettings::Search::backtracking: return "backtracking";
+    case OptSettings::Search::saturation: return "saturation";
+    case OptSettings::Search::both: return "both";
+  }
+  return "";
+}
+
+/// How far from the best the result is at most: all rules are applied everywhere to both graphs, once.
+SearchSummary::Gap gap_of(const Graph& graph, const search::SearchResult& found, const RuleSelection& selection,
+                          const cost::KernelPrices& prices, const search::SearchOptions& searching,
+                          cost::Objective objective) {
+  auto compiled = search::compile(selection.choice.rules);
+  for (auto& rule : search::compile(selection.choice.others)) compiled.push_back(std::move(rule));
+  std::vector<const search::RewriteRule*> rules;
+  for (const auto& rule : compiled) rules.push_back(rule.get());
+  search::BoundOptions bounding;
+  bounding.choosing.pricing = {searching.sizes, found.layout};
+  bounding.choosing.should_end = bounding.saturation.should_end = [] { return interrupted(); };
+  const search::Bound bound = search::bound_of(graph, found.graph, rules, prices, bounding);
+  SearchSummary::Gap gap;
+  gap.cost = cost::in_units(objective, found.cost_after);
+  gap.given = cost::in_units(objective, found.cost_before);
+  gap.least = cost::in_units(objective, bound.least);
+  gap.computations = bound.computations;
+  gap.rounds = bound.saturation.rounds;
+  gap.is_saturated = bound.saturation.is_saturated;
+  gap.is_exact = bound.is_exact;
+  gap.solved = found.counts.solved;
+  gap.improved = found.counts.improved;
+  gap.regions = found.gaps;
+  return gap;
+}
+
 }  // namespace
 
 void SearchSummary::give_up(const std::string& reason) {
@@ -236,6 +272,10 @@ void SearchSummary::give_up(const std::string& reason) {
   applied.clear();
   steps.clear();
   names.clear();
+  if (gap) {  // the bound holds for the given graph too, but regions were those of the result
+    gap->cost = gap->given;
+    gap->regions.clear();
+  }
   after = before;
   if (in_lanes) in_lanes->after = in_lanes->before;
   note = reason;
@@ -246,6 +286,7 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
                            pricing::Pricing& pricing, Console& console) {
   SearchSummary summary;
   summary.objective = options.objective;
+  summary.method = name_of(options.search);
   summary.max_growth = options.max_growth;
   summary.rules = rules.rules.size();
   summary.rules_hash = rules.hash;
@@ -275,6 +316,9 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   searching.is_usable = [&](const Value& value) { return folded.is_usable(value); };
   searching.direct_rules = selection.choice.others;
   searching.is_named = [&](const Value& value) { return named.contains(value); };
+  const search::Saturation saturation;
+  if (options.search != OptSettings::Search::backtracking) searching.solver = &saturation;
+  searching.explores = options.search != OptSettings::Search::saturation;
   std::stop_source stop;
   if (interrupted()) stop.request_stop();
   const cost::KernelPrices& prices = pricing.of(options.objective);
@@ -297,6 +341,10 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   std::optional<SearchRounds::Seconds> time;
   if (options.time_budget) time.emplace(*options.time_budget);
   const search::SearchResult found = search_in_rounds(time, rounds);
+  if (searching.solver != nullptr && found.end != search::SearchResult::End::stopped) {
+    console.draw("telling how far from the best the result is");
+    summary.gap = gap_of(imported.graph, found, selection, prices, searching, options.objective);
+  }
   console.draw({});
   summary.end = std::string(search::text_of(found.end));
   summary.usable = found.counts.rules;

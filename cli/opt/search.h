@@ -15,6 +15,7 @@
 #include "ops/core/array.h"
 #include "rules/language/rewrite_certificate.h"
 #include "runtime/pricing/pricing.h"
+#include "search/search.h"
 #include "search/selection/architecture.h"
 
 namespace taso::cli {
@@ -55,6 +56,20 @@ struct SearchSummary {
     double saved = 0;  ///< negative if it would have cost something
   };
   std::vector<Trial> trials;
+  std::string method;  ///< backtracking, saturation or both
+  /// How far from the best the result is at most, by the sum of the kernels' prices in one layout.
+  struct Gap {
+    double cost = 0;   ///< in the same units
+    double given = 0;  ///< before the search
+    double least = 0;  ///< no graph that was seen costs less
+    std::size_t computations = 0, rounds = 0;
+    bool is_saturated = false;             ///< these are all graphs that the rules lead to
+    bool is_exact = false;                 ///< see search::Cheapest
+    std::size_t solved = 0, improved = 0;  ///< regions, equal ones once
+    std::vector<search::RegionGap> regions;
+    double percent() const { return cost > 0 ? 100 * (1 - least / cost) : 0; }
+  };
+  std::optional<Gap> gap;               ///< missing without saturation, and if the search was interrupted
   std::vector<Applied> applied;         ///< in the order of their first use
   double min_gain = 0, max_growth = 0;  ///< percent: required saving, and allowed growth of the weights
   std::string note;                     ///< why the result was discarded; else empty

@@ -24,7 +24,7 @@ struct Raw {
   std::string model, second;
   std::string output, engine, budget, objective, device, prices, precision, lanes, alpha, min_gain, max_growth,
       time_budget, check, rtol, atol, seed, jobs, fold_limit, report, html, log_file, color, float_mode, bisect,
-      reduce_with, target, python, runtime_threads, runtime_patience, prices_of;
+      reduce_with, search, target, python, runtime_threads, runtime_patience, prices_of;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, extra_rules, disabled_rules;
   bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
        list_rules = false, no_partial = false, no_measuring = false;
@@ -67,6 +67,13 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
   const std::string searching = "The search";
   one("--budget", raw.budget,
       fmt::format("Graphs that the search expands; 0: clean-ups only (default {})", options.budget), "N", searching);
+  one("--search", raw.search,
+      "How regions of the graph are improved: backtracking (tries rewrites one after the other), saturation (applies "
+      "all "
+      "rules, then chooses by integer programs, and tells how far from the best the result is at most) or both "
+      "(default "
+      "backtracking)",
+      "NAME", searching);
   many("--rules", raw.rules,
        "Rules to use instead of those that come with taso; they are proved first; may be repeated", "FILE");
   many("--extra-rules", raw.extra_rules,
@@ -228,7 +235,21 @@ void resolve_files(const Raw& raw, OptSettings& options) {
   options.weights = onnx::SaveOptions::Weights::embedded;
 }
 
+OptSettings::Search search_named(const std::string& name) {
+  using Search = OptSettings::Search;
+  static const std::vector<std::pair<std::string, Search>> all{
+      {"backtracking", Search::backtracking}, {"saturation", Search::saturation}, {"both", Search::both}};
+  std::vector<std::string> names;
+  for (const auto& [known, search] : all) {
+    if (known == name) return search;
+    names.push_back(known);
+  }
+  throw UsageError(fmt::format("--search takes backtracking, saturation or both, not '{}'{}", on_one_line(name),
+                               did_you_mean(name, names)));
+}
+
 void resolve_search(const Raw& raw, OptSettings& options) {
+  if (!raw.search.empty()) options.search = search_named(raw.search);
   if (!raw.budget.empty()) options.budget = whole_number("--budget", raw.budget, 1'000'000'000);
   if (!raw.objective.empty()) {
     const auto objective = cost::objective_named(raw.objective);
@@ -236,6 +257,8 @@ void resolve_search(const Raw& raw, OptSettings& options) {
       throw UsageError(fmt::format("--objective takes time, memory or launches, not '{}'", on_one_line(raw.objective)));
     options.objective = *objective;
   }
+  if (options.search != OptSettings::Search::backtracking && options.objective == cost::Objective::memory)
+    throw UsageError("--search saturation and both need --objective time or launches: memory has no bound");
   if (!raw.alpha.empty()) options.alpha = number_from_zero("--alpha", raw.alpha);
   if (options.alpha < 1 || options.alpha > 100) throw UsageError("--alpha takes a number from 1 to 100");
   if (!raw.min_gain.empty()) options.min_gain = number_from_zero("--min-gain", raw.min_gain);
@@ -257,10 +280,10 @@ void resolve_search(const Raw& raw, OptSettings& options) {
       throw UsageError(fmt::format("--float takes strict, usual or fast, not '{}'", on_one_line(raw.float_mode)));
     options.float_mode = *mode;
   }
-  const bool speaks_of_it = options.all_rules || options.explain || !raw.objective.empty() || !raw.alpha.empty() ||
-                            !raw.min_gain.empty() || !raw.max_growth.empty() || !raw.time_budget.empty() ||
-                            !raw.rules.empty() || !raw.extra_rules.empty() || !raw.disabled_rules.empty() ||
-                            raw.no_partial || !raw.float_mode.empty();
+  const bool speaks_of_it = options.all_rules || options.explain || !raw.search.empty() || !raw.objective.empty() ||
+                            !raw.alpha.empty() || !raw.min_gain.empty() || !raw.max_growth.empty() ||
+                            !raw.time_budget.empty() || !raw.rules.empty() || !raw.extra_rules.empty() ||
+                            !raw.disabled_rules.empty() || raw.no_partial || !raw.float_mode.empty();
   if (speaks_of_it && options.budget == 0) throw UsageError("--budget 0 cannot be combined with search options");
 }
 
@@ -282,6 +305,8 @@ void resolve_target(const Raw& raw, OptSettings& options) {
   if (!raw.device.empty() || !raw.precision.empty() || !raw.lanes.empty() || options.engine)
     throw UsageError("--device, --precision, --lanes and --engine are about our own plan, not --target onnxruntime");
   if (options.objective != cost::Objective::time) throw UsageError("--target onnxruntime minimises time only");
+  if (options.search != OptSettings::Search::backtracking)
+    throw UsageError("--search saturation and both need --target plan: prices of ONNX Runtime have no bound");
   if (!raw.prices_of.empty() && !raw.no_measuring)
     throw UsageError("--prices-of needs --no-measuring: measured prices are those of this machine");
   options.python = raw.python;
@@ -295,6 +320,7 @@ void resolve_target(const Raw& raw, OptSettings& options) {
   options.pricing.measures = !raw.no_measuring;
   if (!raw.runtime_threads.empty())
     options.runtime_threads = static_cast<unsigned>(whole_number("--runtime-threads", raw.runtime_threads, 4096));
+  if (options.runtime_threads == 0u) options.runtime_threads.reset();  // the default
   if (!raw.runtime_patience.empty())
     options.runtime_patience = number_from_zero("--runtime-patience", raw.runtime_patience);
 }

@@ -36,6 +36,8 @@ struct OptSettings {
   std::size_t fold_limit = 1024;
   onnx::SaveOptions::Weights weights = onnx::SaveOptions::Weights::automatic;
 
+  enum class Search : std::uint8_t { backtracking, saturation, both };
+  Search search = Search::backtracking;
   std::uint64_t budget = 1000;  ///< graphs that the search expands; 0: no search
   cost::Objective objective = cost::Objective::time;
   pricing::PricingOptions pricing;
@@ -56,7 +58,7 @@ struct OptSettings {
   bool is_for_onnxruntime() const { return target != Target::plan; }
   std::string python;                       ///< for ONNX Runtime; empty: the usual one
   std::string prices_of;                    ///< part of the name of the machine whose prices count; empty: this one
-  std::optional<unsigned> runtime_threads;  ///< of ONNX Runtime; missing or 0: one for each processor
+  std::optional<unsigned> runtime_threads;  ///< of ONNX Runtime; missing: one for each processor
   double runtime_patience = 300;            ///< seconds that ONNX Runtime may take for an answer
   bool confirm = false;          ///< run both models on the GPU, and keep the rewrites only if they are faster there
   bool certificate = true;       ///< write one beside the output

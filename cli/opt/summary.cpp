@@ -124,6 +124,45 @@ std::string nothing_found(const SearchSummary& search) {
   return search.objective == cost::Objective::time ? "no faster graph found" : "no better graph found";
 }
 
+/// Regions whose gap is worth a line.
+constexpr std::size_t most_regions = 6;
+
+std::string lines_of(const SearchSummary::Gap& gap, cost::Objective objective) {
+  std::string text =
+      fmt::format("gap: at most {:.1f} % better graphs exist within these rules, sizes and prices{}\n", gap.percent(),
+                  gap.is_saturated
+                      ? ""
+                      : fmt::format(", among those made of {} computations: one round of rules, which may lead further",
+                                    with_commas(gap.computations)));
+  if (gap.regions.empty()) return text;
+  std::size_t places = 0, saturated = 0;
+  for (const search::RegionGap& region : gap.regions) {
+    places += region.places;
+    saturated += region.is_saturated ? region.places : 0;
+  }
+  text +=
+      fmt::format("saturation: {} of {} different regions improved; rules lead no further in {} of the result's {}\n",
+                  gap.improved, with_commas(gap.solved), with_commas(saturated), with_commas(places));
+  std::vector<search::RegionGap> regions = gap.regions;
+  const auto possible = [](const search::RegionGap& one) {
+    return (one.cost - one.least) * static_cast<cost::Cost>(one.places);
+  };
+  std::stable_sort(regions.begin(), regions.end(),
+                   [&](const auto& one, const auto& other) { return possible(one) > possible(other); });
+  Table table{{{"region of operators", "places", "predicted", "at least", "gap"}}, 1, 3};
+  for (const search::RegionGap& region : regions) {
+    if (table.rows.size() > most_regions) {
+      table.rows.push_back({fmt::format("{} others", regions.size() - most_regions), "", "", "", ""});
+      break;
+    }
+    const auto cost = [&](cost::Cost one) { return cost::text_of_cost(objective, cost::in_units(objective, one)); };
+    table.rows.push_back({with_commas(region.operators), with_commas(region.places), cost(region.cost),
+                          cost(region.least),
+                          fmt::format("{:.1f} %{}", region.percent(), region.is_saturated ? "" : ", not saturated")});
+  }
+  return text + "\n" + table.text() + "\n";
+}
+
 std::string lines_of(const SearchSummary& search) {
   std::string tried;
   if (search.tried > 0)
@@ -135,6 +174,7 @@ std::string lines_of(const SearchSummary& search) {
   if (!search.left_out.empty())
     text += fmt::format("rules left out because their results failed the check: {} ({})\n",
                         fmt::join(search.left_out, ", "), on_one_line(search.objection));
+  if (search.gap) text += lines_of(*search.gap, search.objective);
   if (!search.note.empty()) return text + fmt::format("result discarded: {}\n", on_one_line(search.note));
   if (!search.changed()) return text + nothing_found(search) + "\n";
   Table table{{{"rule", "times", "saved"}}, 1, 3};

@@ -2,6 +2,7 @@
 
 #include "cost/functions/formula.h"
 #include "cost/functions/node.h"
+#include "cost/functions/recurrence.h"
 
 namespace taso::cost {
 namespace {
@@ -38,14 +39,15 @@ DeviceFunction::Family family_of(std::string_view name) {
   using Family = DeviceFunction::Family;
   if (find_element_formula(name) != nullptr) return Family::element;
   if (find_row_formula(name) != nullptr) return Family::rows;
-  if (name == "CumSum") return Family::scan;
+  if (name == "CumSum" || name == "RNN" || name == "GRU" || name == "LSTM") return Family::scan;
   if (name == "TopK") return Family::top;
   if (name == "DynamicQuantizeLinear") return Family::range;
-  return name.starts_with("Scatter") ? Family::scatter : Family::place;
+  return name.find("Scatter") != std::string_view::npos ? Family::scatter : Family::place;
 }
 
 double operations_of(const DeviceFunction& function, std::size_t operands) {
   using Family = DeviceFunction::Family;
+  if (is_recurrence(function)) return operations_of_recurrence(function);
   switch (function.family) {
     case Family::element: {
       const ElementFormula& formula = *find_element_formula(function.name);
@@ -70,7 +72,8 @@ double operations_of(const DeviceFunction& function, std::size_t operands) {
 
 bool counts_results(const DeviceFunction& function) {
   using Family = DeviceFunction::Family;
-  return function.family == Family::element || function.family == Family::place || function.family == Family::scatter;
+  return function.family == Family::element || function.family == Family::place || function.family == Family::scatter ||
+         is_recurrence(function);
 }
 
 bool only_takes_parts(const DeviceFunction& function) { return function.name.starts_with("Gather"); }
@@ -82,7 +85,8 @@ std::optional<DeviceFunction> function_of(const GraphView& view, PlanNode node) 
   const std::optional<FunctionNode> found = node_of(view, node, *function);
   if (!found || !found->has(0)) return std::nullopt;
   try {
-    for (const auto make : {element_function, row_function, place_function, quantised_function, window_function})
+    for (const auto make :
+         {element_function, row_function, place_function, quantised_function, window_function, recurrent_function})
       if (auto made = make(*found)) {
         made->family = family_of(made->name);
         return made;

@@ -16,7 +16,7 @@ struct DeviceFunction {
   enum class Family : std::uint8_t {
     element,  ///< a formula of one element of each operand, with broadcasting; in either layout
     rows,     ///< passes over the elements of each row, then a formula; operands are dense, as in all families below
-    scan,     ///< running sums or products along an axis
+    scan,     ///< running sums or products along an axis, or a state that is carried along it (recurrence.h)
     place,    ///< one result element per thread, taken or computed from places of the operands
     scatter,  ///< a copy, into which updates are written
     top,      ///< the first of sorted rows

@@ -46,7 +46,8 @@ std::optional<DeviceFunction> row_function(const FunctionNode& node);
 std::optional<DeviceFunction> place_function(const FunctionNode& node);
 std::optional<DeviceFunction> quantised_function(const FunctionNode& node);
 std::optional<DeviceFunction> window_function(const FunctionNode& node);
-/// Operations per element of the result of such a function.
+std::optional<DeviceFunction> recurrent_function(const FunctionNode& node);
+/// Operations per element of the result of a window function.
 double operations_of_window(const DeviceFunction& function);
 
 }  // namespace taso::cost

@@ -228,6 +228,22 @@ Made scatter(const FunctionNode& node) {
   return function;
 }
 
+/// The axis, and whether places go round.
+Made tensor_scatter(const FunctionNode& node) {
+  const std::string mode = node.node.attributes.text("mode", "linear");
+  const auto axis = axis_of(node, -2, node.rank());
+  if (mode != "linear" && mode != "circular") return std::nullopt;
+  if (!axis || *axis == 0 || !node.has(1) || node.element(1) != node.element(0)) return std::nullopt;
+  const auto at = static_cast<std::size_t>(*axis);
+  Extents cache = node.extents(0);
+  if (node.extents(1).size() != cache.size() || node.extents(1)[at] > cache[at]) return std::nullopt;
+  cache[at] = node.extents(1)[at];
+  if (node.extents(1) != cache) return std::nullopt;
+  if (node.has(2) && (node.element(2) != ElementType::int64 || node.extents(2) != Extents{node.extents(0)[0]}))
+    return std::nullopt;
+  return of_places("TensorScatter", {*axis, mode == "circular"}, node.has(2) ? Operands{0, 1, 2} : Operands{0, 1});
+}
+
 /// Outer, length and inner extents, how many are taken, and whether the largest are. Each element counts those before
 /// it, so that rows may not be long.
 Made top(const FunctionNode& node) {
@@ -303,6 +319,7 @@ constexpr std::pair<std::string_view, Maker> makers[] = {
     {"Shape", shape},
     {"Size", shape},
     {"SpaceToDepth", depth_and_space},
+    {"TensorScatter", tensor_scatter},
     {"Tile", tile},
     {"TopK", top},
     {"Trilu", trilu},

@@ -4,6 +4,7 @@
 #include "cost/plan/attention_form.h"
 #include "cost/plan/fusion.h"
 #include "cost/plan/movement.h"
+#include "cost/plan/repeated_heads.h"
 
 namespace taso::cost {
 namespace {
@@ -22,6 +23,13 @@ bool has_fit_type(const GraphView& view, PlanNode product) {
       element == ElementType::float32 || element == ElementType::float16 || element == ElementType::bfloat16;
   return is_fit && view.element(view.operand(product, 0)) == element &&
          view.element(view.operand(product, 1)) == element;
+}
+
+bool is_read_by(const GraphView& view, PlanValue value, const std::vector<PlanNode>& nodes) {
+  for (const PlanNode node : nodes)
+    for (std::size_t i = 0; i < view.operands(node); ++i)
+      if (view.operand(node, i) == value) return true;
+  return false;
 }
 
 }  // namespace
@@ -73,6 +81,8 @@ std::optional<Fusion::Attention> Fusion::attention_of(PlanNode softmax) const {
         if (const PlanNode scale = scale_before(found.first, factor); scale != no_plan_node)
           found.scales.push_back(scale);
       found.nodes.insert(found.nodes.end(), found.scales.begin(), found.scales.end());
+      found.repeated = repeated_in(found);
+      found.nodes.insert(found.nodes.end(), found.repeated.begin(), found.repeated.end());
       if (const std::optional<Guard> guard = guard_after(view_, softmax))
         found.nodes.insert(found.nodes.end(), {guard->test, guard->choice});
       found.nodes.push_back(found.second);
@@ -91,6 +101,36 @@ PlanNode Fusion::scale_before(PlanNode product, std::size_t factor) const {
   collect(segment, members);
   const bool is_alone = members.size() == 1 && product_of(segment) == no_plan_node;
   return is_alone && !is_converted(view_, value) ? scale : no_plan_node;
+}
+
+std::vector<PlanNode> Fusion::repeated_in(const Attention& found) const {
+  PlanValue keys = view_.operand(found.first, 1);
+  if (const PlanNode scale = scale_before(found.first, 1); scale != no_plan_node) keys = unscaled(view_, scale);
+  std::vector<PlanNode> nodes;
+  std::vector<PlanNode> readers = found.nodes;
+  readers.push_back(found.second);
+  std::optional<SharedHeads> shared;
+  for (const auto& [factor, is_of_first] : {std::pair(keys, true), std::pair(view_.operand(found.second, 1), false)}) {
+    const std::optional<Repetition> one = repetition(view_, factor, is_of_first);
+    if (!one || one->axes.size() != view_.extents(view_.result(found.first, 0))->size()) continue;
+    // A kernel sees each value in one way only.
+    if (is_read_by(view_, one->source, readers)) continue;
+    const std::optional<SharedHeads> heads = shared_heads(*one);
+    if (shared && heads && *shared != *heads) continue;  // its heads are in other groups: copied
+    if (heads) shared = heads;
+    nodes.insert(nodes.end(), one->nodes.begin(), one->nodes.end());
+    readers.push_back(one->expansion);
+  }
+  return nodes;
+}
+
+PlanNode Fusion::attention_repeating(PlanNode node) const {
+  const PlanNode product = product_after_repetition(view_, node);
+  if (product == no_plan_node) return no_plan_node;
+  const std::optional<Attention> found = attention_around(product);
+  const bool is_inside =
+      found && std::find(found->repeated.begin(), found->repeated.end(), node) != found->repeated.end();
+  return is_inside ? found->second : no_plan_node;
 }
 
 PlanNode Fusion::softmax_near(PlanNode head) const {
@@ -125,11 +165,30 @@ void Fusion::add_factors(PlanNode product, Affected& nodes) const {
     const PlanValue value = view_.operand(product, i);
     if (view_.is_weight(value)) continue;
     add_moved(value, nodes);
+    add_repetition(value, nodes);
     if (const PlanNode scale = view_.producer(value); is_element_wise(scale)) {
       nodes.add(scale);
       for (std::size_t j = 0; j < view_.operands(scale); ++j)
-        if (!view_.is_weight(view_.operand(scale, j))) add_moved(view_.operand(scale, j), nodes);
+        if (!view_.is_weight(view_.operand(scale, j))) {
+          add_moved(view_.operand(scale, j), nodes);
+          add_repetition(view_.operand(scale, j), nodes);
+        }
     }
+  }
+}
+
+void Fusion::add_repetition(PlanValue factor, Affected& nodes) const {
+  for (const PlanNode node : nodes_before(view_, factor)) nodes.add(node);
+}
+
+void Fusion::add_attention_after(PlanNode node, std::size_t furthest, Affected& nodes) const {
+  if (furthest == 0 || !repeats(view_, node)) return;
+  const PlanValue result = view_.result(node, 0);
+  for (std::size_t i = 0; i < view_.users(result); ++i) {
+    const PlanNode user = view_.user(result, i);
+    if (view_.is_free(user)) continue;
+    if (is_product(view_, user) || is_element_wise(user)) add_attention(user, furthest_product, nodes);
+    add_attention_after(user, furthest - 1, nodes);
   }
 }
 

@@ -81,15 +81,6 @@ std::size_t place_of_number(const GraphView& view, PlanNode node) {
   return 2;
 }
 
-/// Whether rows along an axis are dense, and begin at multiples of what a kernel moves at once.
-bool has_aligned_rows(const Extents& extents, const Strides& strides, std::size_t along) {
-  constexpr std::int64_t in_chunk = 4;  // float32 in 16 bytes
-  if (strides[along] != 1) return false;
-  for (std::size_t i = 0; i < extents.size(); ++i)
-    if ((i == along ? extents[i] : extents[i] == 1 ? 0 : strides[i]) % in_chunk != 0) return false;
-  return true;
-}
-
 }  // namespace
 
 bool is_product(const GraphView& view, PlanNode node) {
@@ -151,6 +142,14 @@ PlanNode product_scaled_by(const GraphView& view, PlanNode node, Cuts cuts) {
 }
 
 PlanValue unscaled(const GraphView& view, PlanNode node) { return view.operand(node, 1 - place_of_number(view, node)); }
+
+bool has_aligned_rows(const Extents& extents, const Strides& strides, std::size_t along) {
+  constexpr std::int64_t in_chunk = 4;  // float32 in 16 bytes
+  if (strides[along] != 1) return false;
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    if ((i == along ? extents[i] : extents[i] == 1 ? 0 : strides[i]) % in_chunk != 0) return false;
+  return true;
+}
 
 bool reads_rows_of_batches(const GraphView& view, PlanNode product, PlanValue value, const Strides& strides) {
   const std::size_t rank = strides.size();

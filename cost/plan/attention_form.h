@@ -44,6 +44,8 @@ PlanNode product_scaled_by(const GraphView& view, PlanNode node, Cuts cuts = Cut
 /// The value that such a node multiplies.
 PlanValue unscaled(const GraphView& view, PlanNode node);
 
+/// Whether rows along an axis are dense, and begin at multiples of what a kernel moves at once.
+bool has_aligned_rows(const Extents& extents, const Strides& strides, std::size_t along);
 /// Whether a product reads this value as queries, keys or values of what may be attention, and these strides suit its
 /// kernel: rows are dense and aligned, and batches have any strides.
 bool reads_rows_of_batches(const GraphView& view, PlanNode product, PlanValue value, const Strides& strides);

@@ -5,6 +5,7 @@
 #include "cost/plan/attention_form.h"
 #include "cost/plan/cover.h"
 #include "cost/plan/movement.h"
+#include "cost/plan/repeated_heads.h"
 #include "ops/core/error.h"
 
 namespace taso::cost {
@@ -258,8 +259,10 @@ PlanNode Fusion::leader(PlanNode node) const {
   const std::optional<Role> role = role_of(view_, node);
   if (!role) {
     const PlanNode softmax = softmax_guarded_by(view_, node);
-    return softmax == no_plan_node ? node : leader_of_chain(softmax);
+    if (softmax != no_plan_node) return leader_of_chain(softmax);
   }
+  if (const PlanNode attention = attention_repeating(node); attention != no_plan_node) return attention;
+  if (!role) return node;
   if (*role != Role::split && is_view(view_, node)) return no_plan_node;
   switch (*role) {
     case Role::element_wise:
@@ -404,6 +407,7 @@ void Fusion::add_chain(PlanNode node, Affected& nodes) const {
   if (view_.is_free(node)) return;
   if (const PlanNode first = leader(node); first != no_plan_node) nodes.add(first);
   add_attention(node, furthest_product, nodes);
+  add_attention_after(node, most_views_of_heads + 1, nodes);
   if (!can_lead_chain(node)) return;
   for (const PlanNode member : chain(node)) {
     nodes.begin(member);
@@ -437,10 +441,13 @@ void Fusion::add_products(PlanNode node, std::size_t furthest, Affected& nodes) 
     const PlanValue value = view_.operand(node, i);
     const PlanNode producer = view_.producer(value);
     if (view_.is_weight(value) || !can_lead_chain(producer)) continue;
-    if (view_.users(value) > 1)
-      nodes.add(segment_of(producer).head());
-    else if (is_element_wise(producer))
+    if (view_.users(value) > 1) {
+      const PlanNode head = segment_of(producer).head();
+      nodes.add(head);
+      add_attention(head, furthest_product, nodes);  // whose second product takes no epilogue
+    } else if (is_element_wise(producer)) {
       add_products(producer, furthest - 1, nodes);
+    }
   }
 }
 
@@ -466,6 +473,7 @@ void Fusion::add_moved(PlanValue value, Affected& nodes) const {
     const PlanNode user = view_.user(value, i);
     if (view_.is_free(user)) continue;
     add(user);
+    add_attention_after(user, most_views_of_heads + 1, nodes);
     if (only_moves(view_, user)) {
       for (std::size_t j = 0; j < view_.results(user); ++j)
         if (view_.result(user, j) != no_plan_value) add_moved(view_.result(user, j), nodes);

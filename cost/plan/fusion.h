@@ -13,7 +13,8 @@
 // - A product, the softmax of its rows and a product with the result are one kernel, attention, if nothing else uses
 //   what lies between them. Element-wise operators before the softmax belong to it; none follow the second product.
 //   Numbers by which factors of the first product are multiplied belong to it too, if nothing is fused with them.
-//   Where(IsNaN(p), 0, p) after a softmax p belongs to its kernel (attention_form.h).
+//   Where(IsNaN(p), 0, p) after a softmax p belongs to its kernel (attention_form.h), and so does an Expand that
+//   repeats heads of keys or values (repeated_heads.h).
 // - Concats of concats along one axis are one concat; splits of splits are one split. Concats that correct a value
 //   (cover.h) take the concats, along any axis, that correct it before.
 //
@@ -104,13 +105,18 @@ class Fusion {
   /// Attention that one kernel computes; the second product represents it.
   struct Attention {
     PlanNode first = no_plan_node, softmax = no_plan_node, second = no_plan_node;
-    std::vector<PlanNode> scales;  ///< of the factors of the first product
-    std::vector<PlanNode> nodes;   ///< all but a transpose of the result
+    std::vector<PlanNode> scales;    ///< of the factors of the first product
+    std::vector<PlanNode> repeated;  ///< which repeat heads of keys and values
+    std::vector<PlanNode> nodes;     ///< all but a transpose of the result
   };
   std::optional<Attention> attention_of(PlanNode softmax) const;
   bool are_fit(const Attention& found) const;
   /// The node that multiplies this factor of a product by a number and does nothing else, or `no_plan_node`.
   PlanNode scale_before(PlanNode product, std::size_t factor) const;
+  /// The nodes that repeat heads of keys or values, where the kernel needs no copies of them.
+  std::vector<PlanNode> repeated_in(const Attention& found) const;
+  /// The attention that reads what this node repeats without a copy: its second product, or `no_plan_node`.
+  PlanNode attention_repeating(PlanNode node) const;
   /// The softmax with which a kernel could be attention, if its head is a softmax or a product; or `no_plan_node`.
   PlanNode softmax_near(PlanNode head) const;
   /// The attention that takes the kernel with this head.
@@ -123,6 +129,10 @@ class Fusion {
   void add_products_before(PlanNode node, std::size_t furthest, Affected& nodes) const;
   void add_product_after(PlanNode product, Affected& nodes) const;
   void add_factors(PlanNode product, Affected& nodes) const;
+  /// Adds the nodes that may repeat what a factor consists of.
+  void add_repetition(PlanValue factor, Affected& nodes) const;
+  /// Adds the attention that may read what this node repeats.
+  void add_attention_after(PlanNode node, std::size_t furthest, Affected& nodes) const;
   bool is_element_wise(PlanNode node) const;
   bool can_lead_chain(PlanNode node) const;
   /// The operand through which an element-wise operator joins its producer; operands() if there is none.

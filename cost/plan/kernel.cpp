@@ -6,9 +6,11 @@
 #include <optional>
 
 #include "cost/functions/device_function.h"
+#include "cost/functions/recurrence.h"
 #include "cost/plan/added_bias.h"
 #include "cost/plan/cover.h"
 #include "cost/plan/movement.h"
+#include "cost/plan/repeated_heads.h"
 
 namespace taso::cost {
 namespace {
@@ -129,14 +131,17 @@ void measure_work(const GraphView& view, Kernel& kernel) {
   for (const PlanNode node : kernel.nodes) {
     const std::optional<Role> role = role_of(view, node);
     const std::optional<DeviceFunction> function = role ? std::nullopt : function_of(view, node);
-    const bool is_guard = !role && node != kernel.main;  // it reads a softmax of this kernel (attention_form.h)
+    const bool expands = is_expansion(view, node);  // by itself, or in attention (repeated_heads.h)
+    // A guard reads a softmax of this kernel (attention_form.h).
+    const bool is_guard = !role && node != kernel.main && !expands;
     const auto is_read = [&](std::size_t operand) {
       return !function ||
              std::find(function->operands.begin(), function->operands.end(), operand) != function->operands.end();
     };
     for (std::size_t i = 0; i < view.operands(node); ++i) {
       const PlanValue value = view.operand(node, i);
-      if (is_guard || !is_read(i)) continue;  // the function has its content, or needs only its shape
+      if (is_guard || !is_read(i) || (expands && i > 0))
+        continue;  // the function has its content, or needs only its shape
       if (value == no_plan_value || is_member(view.producer(value)) || role == Role::concat) continue;
       kernel.read.push_back(value);
     }
@@ -157,7 +162,7 @@ void measure_work(const GraphView& view, Kernel& kernel) {
         for (const PlanValue value : kernel.read) most = std::max(most, elements(view, value));
       const double each = operations_of(*function, function->operands.size());
       kernel.operations += each * most;
-      kernel.chain = std::max(kernel.chain, chain_of(each));
+      kernel.chain = std::max(kernel.chain, is_recurrence(*function) ? chain_of_recurrence(*function) : chain_of(each));
       continue;
     }
     if (bias && node == bias->add) continue;

@@ -5,6 +5,7 @@
 #include "cost/functions/device_function.h"
 #include "cost/plan/attention_form.h"
 #include "cost/plan/cover.h"
+#include "cost/plan/repeated_heads.h"
 
 namespace taso::cost {
 namespace {
@@ -187,10 +188,10 @@ std::int64_t begin_in_concats(const GraphView& view, PlanNode concat, std::size_
 }  // namespace
 
 bool has_one_batch_stride(const Extents& extents, const Strides& strides) {
-  std::int64_t expected = 0;  // of the next outer axis; 0: any
+  std::optional<std::int64_t> expected;  // of the next outer axis
   for (std::size_t i = extents.size() - 2; i-- > 0;) {
     if (extents[i] == 1) continue;
-    if (expected != 0 && strides[i] != expected) return false;
+    if (expected && strides[i] != *expected) return false;
     expected = strides[i] * extents[i];
   }
   return true;
@@ -295,6 +296,7 @@ bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides&
   const bool rows = is_dense(extents, strides);
   if (rows && (view.layout() != Layout::channels_last || is_layout_free(extents))) return true;
   const std::optional<Role> role = role_of_kernel(view, node);
+  if (!role && is_expansion(view, node)) return view.operand(node, 0) == value || rows;
   if (!role || view.is_free(node)) return rows;
   switch (*role) {
     case Role::element_wise:

@@ -9,6 +9,7 @@
 #include "cost/plan/attention_form.h"
 #include "cost/plan/cover.h"
 #include "cost/pricing/gelu_steps.h"
+#include "cost/pricing/shared_heads.h"
 #include "ops/core/error.h"
 #include "ops/graph/foreign_node.h"
 #include "ops/text/operator_text.h"
@@ -23,6 +24,7 @@ class CallMaker {
     std::sort(members_.begin(), members_.end());
     for (const PlanNode member : members_)
       if (is_softmax(view, member) && (guard_ = guard_after(view, member))) guarded_ = member;
+    if (kernel.kind == Kernel::Kind::attention) find_repetitions();
     placed_.read.reserve(kernel.read.size());
     placed_.call.read.reserve(kernel.read.size());
     placed_.written.reserve(kernel.written.size());
@@ -50,6 +52,40 @@ class CallMaker {
  private:
   bool is_member(PlanNode node) const { return std::binary_search(members_.begin(), members_.end(), node); }
   bool is_choice(PlanNode node) const { return guarded_ != no_plan_node && guard_->choice == node && is_member(node); }
+
+  /// Finds the factors that the kernel reads where they lie before they are repeated.
+  void find_repetitions() {
+    for (const PlanNode member : members_) {
+      if (!is_product(view_, member)) continue;
+      PlanValue factor = view_.operand(member, 1);
+      if (!view_.is_weight(factor) && is_member(view_.producer(factor)) &&
+          product_scaled_by(view_, view_.producer(factor)) == member)
+        factor = unscaled(view_, view_.producer(factor));
+      std::optional<Repetition> found = repetition(view_, factor, member != kernel_.main);
+      if (found && is_member(found->expansion)) repetitions_.push_back(std::move(*found));
+    }
+  }
+  const Repetition* repetition_of(PlanValue factor) const {
+    const auto found = std::find_if(repetitions_.begin(), repetitions_.end(),
+                                    [&](const Repetition& one) { return one.factor == factor; });
+    return found == repetitions_.end() ? nullptr : &*found;
+  }
+  std::uint32_t read(const Repetition& repetition) {
+    const std::uint32_t index = read(repetition.expansion, repetition.source);
+    read_in_place(placed_.call.read[index], repetition);
+    return index;
+  }
+  /// Gives the heads that share keys or values an axis of their own.
+  void share_heads() {
+    std::optional<SharedHeads> shared;
+    std::vector<bool> is_cut(placed_.call.read.size(), false);
+    for (const Repetition& one : repetitions_)
+      if (const auto heads = shared_heads(one)) {
+        shared = heads;
+        is_cut[read(one)] = true;
+      }
+    if (shared) split_heads(placed_.call, repetitions_.front().axes.size(), *shared, is_cut);
+  }
 
   /// Whether a value is the right factor of a matmul, and used for nothing else in this kernel.
   bool is_right_factor(PlanValue value) const {
@@ -173,6 +209,10 @@ class CallMaker {
       for (std::size_t i = 0; i < view_.operands(node); ++i) {
         const PlanValue value = ordered_operand(node, i);
         const PlanNode producer = view_.producer(value);
+        if (const Repetition* const repeated = repetition_of(value)) {
+          step.operands.push_back(read(*repeated));
+          continue;
+        }
         if (!is_member(producer)) {
           step.operands.push_back(read(node, value));
           continue;
@@ -193,6 +233,7 @@ class CallMaker {
       for (std::size_t j = 0; view_.result(producer, j) != value; ++j) ++number;
       call.results.push_back(number);
     }
+    share_heads();
     join_steps();
   }
 
@@ -226,7 +267,10 @@ class CallMaker {
     for (std::size_t i = 0; i < view_.operands(node); ++i) {
       const PlanValue value = ordered_operand(node, i);
       const PlanNode producer = view_.producer(value);
-      is_member(producer) ? visit(producer, order) : static_cast<void>(read(node, value));
+      if (const Repetition* const repeated = repetition_of(value))
+        read(*repeated);
+      else
+        is_member(producer) ? visit(producer, order) : static_cast<void>(read(node, value));
     }
     order.push_back(node);
   }
@@ -390,6 +434,7 @@ class CallMaker {
   std::optional<AddedBias> bias_;
   std::optional<Guard> guard_;
   PlanNode guarded_ = no_plan_node;  ///< the softmax that has this guard
+  std::vector<Repetition> repetitions_;
   PlacedCall placed_;
 };
 
@@ -463,14 +508,7 @@ bool can_be_called(const GraphView& view, const Kernel& kernel) {
     return view.operands(kernel.main) >= 1 && has_size(view.operand(kernel.main, 0)) && has_size(result);
   if (view.operands(kernel.main) != 2) return false;
   const PlanValue data = view.operand(kernel.main, 0), indices = view.operand(kernel.main, 1);
-  if (movement->kind == PlainMovement::Kind::expand) {
-    if (data == no_plan_value || view.extents(data) == nullptr || view.extents(result) == nullptr) return false;
-    const Extents &from = *view.extents(data), &to = *view.extents(result);
-    if (from.size() > to.size() || size_of(view.element(data)) == 0) return false;
-    for (std::size_t i = 0; i < from.size(); ++i)
-      if (from[i] != 1 && from[i] != to[to.size() - from.size() + i]) return false;
-    return true;
-  }
+  if (movement->kind == PlainMovement::Kind::expand) return is_expansion(view, kernel.main);
   if (!has_size(indices) || view.extents(data) == nullptr) return false;
   if (view.element(indices) != ElementType::int32 && view.element(indices) != ElementType::int64) return false;
   const auto rank = static_cast<std::int64_t>(view.extents(data)->size());

@@ -253,23 +253,31 @@ Cost RecordedPrices::price(const GraphView& view, const Kernel& kernel) const {
   return price_twice(view, kernel).first;
 }
 
-Cost RecordedPrices::least(const GraphView& view, const Kernel& kernel) const {
-  const Cost predicted_cost = roofline_.least(view, kernel);
-  if (!may_have_price(view, kernel)) return predicted_cost;
-  if (!least_) {
-    least_ = std::make_unique<LeastPrices>();
-    const auto cost = [&](const Costs& costs) { return is_warm_ ? costs.warm : costs.cold; };
-    for (const std::string& text : database_->calls(machine_))
-      least_->add(text, cost(Costs(*database_->find(machine_, text))));
+/// Searches of regions ask from several threads.
+const LeastPrices& RecordedPrices::least_prices() const {
+  const std::lock_guard one_at_a_time(least_guard_);
+  if (least_) return *least_;
+  auto made = std::make_unique<LeastPrices>();
+  const auto cost = [&](const Costs& costs) { return is_warm_ ? costs.warm : costs.cold; };
+  for (const std::string& text : database_->calls(machine_))
+    made->add(text, cost(Costs(*database_->find(machine_, text))));
+  {
     const std::shared_lock lock(mutex_);
     for (const auto& [hash, known] : known_) {
       if (known.found.costs)
-        least_->add(text_of(known.call), cost(*known.found.costs));
+        made->add(text_of(known.call), cost(*known.found.costs));
       else if (known.found.is_trusted)
-        least_->trust(text_of(known.call));
+        made->trust(text_of(known.call));
     }
   }
-  return least_->of(view, kernel, precision_, predicted_cost, std::max(caution_, 1.0));
+  least_ = std::move(made);
+  return *least_;
+}
+
+Cost RecordedPrices::least(const GraphView& view, const Kernel& kernel) const {
+  const Cost predicted_cost = roofline_.least(view, kernel);
+  if (!may_have_price(view, kernel)) return predicted_cost;
+  return least_prices().of(view, kernel, precision_, predicted_cost, std::max(caution_, 1.0));
 }
 
 PriceTwice RecordedPrices::price_twice(const GraphView& view, const Kernel& kernel) const {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -94,7 +95,9 @@ class RecordedPrices : public KernelPrices {
   bool is_onnxruntime_ = false;
   std::array<double, kinds_of_kernels> factors_;  // of predictions in ONNX Runtime, by kind
   Roofline roofline_;
+  const LeastPrices& least_prices() const;
   mutable std::unique_ptr<LeastPrices> least_;  // of what was known when it was first asked for
+  mutable std::mutex least_guard_;
   mutable std::shared_mutex mutex_;
   mutable std::unordered_multimap<std::size_t, Known> known_;  // by hash of the call, because building its text is slow
 };

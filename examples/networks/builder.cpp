@@ -89,13 +89,12 @@ std::size_t Builder::nodes() const { return static_cast<std::size_t>(model_->gra
 
 onnx::Model Builder::finish() { return {std::move(*model_), {}}; }
 
-Value Builder::graph_input(std::string_view name, ElementType type, const std::vector<std::int64_t>& rest) {
+Value Builder::graph_input(std::string_view name, ElementType type, std::vector<std::int64_t> shape) {
   proto::ValueInfoProto& info = *model_->mutable_graph()->add_input();
   info.set_name(std::string(name));
   auto& tensor = *info.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(onnx::onnx_data_type(type));
-  Value value{std::string(name), {batch_}, {}};
-  value.shape.insert(value.shape.end(), rest.begin(), rest.end());
+  Value value{std::string(name), std::move(shape), {}};
   for (const std::int64_t extent : value.shape) {
     auto& dim = *tensor.mutable_shape()->add_dim();
     if (extent == open_batch)
@@ -107,11 +106,21 @@ Value Builder::graph_input(std::string_view name, ElementType type, const std::v
 }
 
 Value Builder::input(std::string_view name, const std::vector<std::int64_t>& rest) {
-  return graph_input(name, options_.type, rest);
+  return graph_input(name, options_.type, of_batch(rest));
 }
 
 Value Builder::integer_input(std::string_view name, const std::vector<std::int64_t>& rest) {
-  return graph_input(name, ElementType::int64, rest);
+  return graph_input(name, ElementType::int64, of_batch(rest));
+}
+
+Value Builder::common_integers(std::string_view name, const std::vector<std::int64_t>& shape) {
+  return graph_input(name, ElementType::int64, shape);
+}
+
+std::vector<std::int64_t> Builder::of_batch(const std::vector<std::int64_t>& rest) const {
+  std::vector<std::int64_t> shape{batch_};
+  shape.insert(shape.end(), rest.begin(), rest.end());
+  return shape;
 }
 
 void Builder::output(const Value& value, std::string_view name) {

@@ -103,6 +103,8 @@ class Builder {
   // Inputs and outputs. The batch is their first dimension.
   Value input(std::string_view name, const std::vector<std::int64_t>& rest);
   Value integer_input(std::string_view name, const std::vector<std::int64_t>& rest);
+  /// Integers for the whole batch.
+  Value common_integers(std::string_view name, const std::vector<std::int64_t>& shape);
   void output(const Value& value, std::string_view name);
 
   // Layers with parameters, named as in the reference implementations.
@@ -194,7 +196,8 @@ class Builder {
   std::string weights(std::string_view name, const std::vector<std::int64_t>& shape, const Spread& spread);
   std::vector<std::int64_t> pads_of(const Value& x, const Window& window) const;
   std::vector<std::int64_t> windows_of(const Value& x, std::int64_t channels, const Window& window) const;
-  Value graph_input(std::string_view name, ElementType type, const std::vector<std::int64_t>& rest);
+  Value graph_input(std::string_view name, ElementType type, std::vector<std::int64_t> shape);
+  std::vector<std::int64_t> of_batch(const std::vector<std::int64_t>& rest) const;
 
   BuilderOptions options_;
   std::int64_t batch_;

@@ -32,15 +32,15 @@ constexpr std::array<Network, 29> networks{{
     {"vit_b_16", "layers: 12", build_vit, 224, 16, 16},
     {"ssd300_resnet50", "bottlenecks per stage: 3, 4, 6", build_ssd300, 300, 257},
     {"unet_block", "blocks: 2", build_unet_block, 32, 4, 1, 0, 0, exported_opset},
-    {"llama_small", "layers: 8", build_llama_small, 0, 0, 1, 128, 65535, exported_opset},
-    {"llama_1b", "layers: 16", build_llama_1b, 0, 0, 1, 512, 65535, exported_opset},
+    {"llama_small", "layers: 8", build_llama_small, 0, 0, 1, 128, 65535, exported_opset, 0, true},
+    {"llama_1b", "layers: 16", build_llama_1b, 0, 0, 1, 512, 65535, exported_opset, 0, true},
     {"efficientnet_b0", "inverted residuals per stage: 1, 2, 2, 3, 3, 4, 1", build_efficientnet_b0, 224, 32, 1, 0, 0,
      exported_opset},
     {"convnext_tiny", "blocks per stage: 3, 3, 9, 3", build_convnext_tiny, 224, 32, 32, 0, 0, exported_opset},
     {"swin_tiny", "pairs of blocks per stage: 1, 1, 3, 1", build_swin_tiny, 224, 32, 4, 0, 0, exported_opset},
     {"distilbert", "layers: 6", build_distilbert, 0, 0, 1, 128, 512, exported_opset},
     {"whisper_tiny", "layers: 4", build_whisper_tiny, 0, 0, 1, 3000, 3000, exported_opset},
-    {"gpt2", "layers: 12", build_gpt2, 0, 0, 1, 128, 1023, exported_opset},
+    {"gpt2", "layers: 12", build_gpt2, 0, 0, 1, 128, 1023, exported_opset, 0, true},
     {"yolov8n", "bottlenecks per stage: 1, 2, 2, 1, 1, 1, 1, 1", build_yolov8n, 640, 32, 32, 0, 0, exported_opset},
     {"diffusion_unet", "blocks per level: 2, and 3 upwards", build_diffusion_unet, 64, 8, 8, 0, 0, exported_opset, 320},
     {"moe_block", "blocks: 1", build_moe_block, 0, 0, 1, 1, 1024, exported_opset},
@@ -118,6 +118,8 @@ void build(Builder& net, const Network& network, Variant variant) {
   settle_sequence(network, variant);
   settle_width(network, variant);
   settle_opset(network, variant);
+  if (variant.has_static_cache && !network.has_past)
+    throw InputError(fmt::format("{} is no decoder: it has no cache", network.name));
   if (variant.blocks > most_blocks)
     throw InputError(fmt::format("{} blocks are too many; at most {} can be built", variant.blocks, most_blocks));
   if (variant.opset >= exported_opset) net.write_as_exported(variant.opset);

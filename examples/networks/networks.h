@@ -17,6 +17,8 @@ struct Variant {
   std::int64_t blocks = 0;      ///< how many times the block is repeated at each place; 0: as in the paper
   std::int64_t opset = 0;       ///< 0: the network's own
   std::int64_t width = 0;       ///< channels of the first level, for networks whose width can be chosen
+  /// A decoder's keys and values have room for `sequence` tokens, and the new ones are written at `cache_position`.
+  bool has_static_cache = false;
 };
 
 /// The number of blocks per stage, unless the variant asks for another number.
@@ -68,6 +70,7 @@ struct Network {
   std::int64_t longest_sequence = 0;
   std::int64_t opset = 17;  ///< from exported_opset on as PyTorch's exporter writes it
   std::int64_t width = 0;   ///< 0: it cannot be chosen
+  bool has_past = false;    ///< a decoder
 };
 
 std::span<const Network> all_networks();

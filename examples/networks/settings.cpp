@@ -20,7 +20,7 @@ constexpr std::uint64_t largest_number = 65536;
 /// The options as text: CLI11 only splits the command line.
 struct Raw {
   std::string network, output, folder, batch, type, seed, blocks, image_size, sequence, width, opset, log_file, color;
-  bool list = false, version = false;
+  bool list = false, version = false, static_cache = false;
   int verbose = 0, quiet = 0;
 };
 
@@ -39,6 +39,9 @@ void declare(CLI::App& app, Raw& raw) {
   one("--blocks,--layers", raw.blocks, "Number of repeated blocks (default: as in the paper)", "N", form);
   one("--image-size", raw.image_size, "Height and width of the images (default: as in the paper)", "N", form);
   one("--sequence", raw.sequence, "Number of tokens, or of tokens before the new one (default: by network)", "N", form);
+  app.add_flag("--static-cache", raw.static_cache,
+               "Decoders: keys and values of --sequence tokens at most, with the new ones written at cache_position")
+      ->group(form);
   one("--width", raw.width, "Channels of the first level, for diffusion_unet (default 320)", "N", form);
   one("--opset", raw.opset, "Opset of networks as PyTorch exports them: 20 to 23 (default 20)", "N", form);
 
@@ -88,6 +91,7 @@ void resolve_form(const Raw& raw, Settings& settings) {
   settings.variant.sequence = number_given("--sequence", raw.sequence);
   settings.variant.width = number_given("--width", raw.width);
   settings.variant.opset = number_given("--opset", raw.opset);
+  settings.variant.has_static_cache = raw.static_cache;
 }
 
 void resolve_networks(const Raw& raw, Command& command) {
@@ -149,6 +153,7 @@ Variant variant_for(const Settings& settings, const Network& network) {
   if (settings.networks.size() > 1 && network.sequence == 0) variant.sequence = 0;
   if (settings.networks.size() > 1 && network.width == 0) variant.width = 0;
   if (settings.networks.size() > 1 && network.opset < exported_opset) variant.opset = 0;
+  if (settings.networks.size() > 1 && !network.has_past) variant.has_static_cache = false;
   return variant;
 }
 

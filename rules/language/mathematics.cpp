@@ -89,15 +89,16 @@ std::vector<Expression> operands_of(const Pattern& pattern) {
   return operands;
 }
 
-std::string arguments_of(const Pattern& pattern) {
+/// name(operands; attributes)
+Expression call(const Pattern& pattern, const std::vector<Expression>& operands) {
   std::vector<std::string> texts;
-  for (const Expression& operand : operands_of(pattern)) texts.push_back(operand.text);
+  for (const Expression& operand : operands) texts.push_back(operand.text);
   std::string text = fmt::format("{}", fmt::join(texts, ", "));
   std::vector<std::string> attributes;
   for (const auto& [name, term] : pattern.attributes)
     attributes.push_back(fmt::format("{} {}", name, mathematics_of_term(*term)));
   if (!attributes.empty()) text += fmt::format("{}{}", text.empty() ? "" : "; ", fmt::join(attributes, ", "));
-  return text;
+  return {fmt::format("{}({})", pattern.op, text)};
 }
 
 Expression infix(const Pattern& pattern, std::string_view sign, Binding binding, bool is_associative) {
@@ -128,10 +129,6 @@ Expression part(const Pattern& pattern, const std::string& whole, const std::str
   return {fmt::format("{}[{}]{}", whole, range, subscript(attribute(pattern, "axis")))};
 }
 
-Expression windowed(std::string_view name, const Pattern& pattern) {
-  return {fmt::format("{}({})", name, arguments_of(pattern))};
-}
-
 Expression expression_of(const Pattern& pattern) {
   if (pattern.is_input()) return {pattern.input};
   const std::string& op = pattern.op;
@@ -160,7 +157,7 @@ Expression expression_of(const Pattern& pattern) {
     }
     if (op == "reshape") return {fmt::format("reshape({} to {})", operands[0].text, attribute(pattern, "shape"))};
   }
-  return windowed(op, pattern);
+  return call(pattern, operands);
 }
 
 /// Whether two patterns are the two results of one split.

@@ -296,7 +296,10 @@ std::string print(const Definition& definition) {
 }
 
 std::string print(const RuleFile& file) {
-  std::string result = fmt::format("taso rules {}\n", file.version);
+  const bool defines = std::any_of(file.items.begin(), file.items.end(),
+                                   [](const auto& item) { return std::holds_alternative<Definition>(item); });
+  const std::string version = defines && file.version == "1" ? "1.1" : file.version;  // definitions are new in 1.1
+  std::string result = fmt::format("taso rules {}\n", version);
   for (const auto& item : file.items) {
     const auto* block = std::get_if<CommentBlock>(&item);
     if (block && block->lines.empty()) continue;

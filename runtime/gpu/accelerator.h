@@ -71,7 +71,14 @@ struct DeviceSteps {
   std::vector<std::shared_ptr<const WeightBlock>> shared_weights;  ///< those of other programs that it uses too
   std::vector<std::int64_t> input_bytes, output_bytes;
   std::vector<ElementType> input_elements, output_elements;  ///< as the steps read and write them
-  DeviceMemory memory;                                       ///< for everything that the program allocates
+  /// An input and an output that may be the same memory. Nothing writes the output before all others have read the
+  /// input, in any schedule.
+  struct InPlace {
+    std::uint32_t input = 0, output = 0;
+    bool operator==(const InPlace&) const = default;
+  };
+  std::vector<InPlace> in_place;
+  DeviceMemory memory;  ///< for everything that the program allocates
   /// Steps without a choice take the fastest of a few promising variants, in a brief measurement, instead of all
   /// variants measured with care.
   bool chooses_briefly = false;
@@ -105,8 +112,9 @@ class DeviceProgram {
   virtual std::vector<std::vector<std::byte>> run(std::span<const std::span<const std::byte>> inputs) = 0;
   /// Runs on the caller's stream (a cudaStream_t; null is the default stream) and memory. Returns early if all memory
   /// is on the device and no step runs on the host. Device memory is used in place if it is aligned to 16 bytes, has
-  /// the elements of the steps, and has been passed before; else it is copied. Inputs may overlap with outputs. Several
-  /// threads may call it; runs of one program follow one another.
+  /// the elements of the steps, and has been passed before; else it is copied. Inputs may overlap with outputs; they
+  /// are copied then, unless DeviceSteps::in_place has the two and their memory is the same. Several threads may call
+  /// it; runs of one program follow one another.
   virtual void enqueue(std::span<const CallersMemory> inputs, std::span<const CallersMemory> outputs, void* stream) = 0;
   /// Times `runs` sequential runs, in microseconds each, without copies of inputs and outputs.
   virtual std::vector<double> time(std::size_t runs) = 0;

@@ -157,6 +157,7 @@ class Maker {
     bind_borders();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) add(i);
     copy_outputs();
+    steps_.in_place = in_place_of(steps_);
   }
 
   /// Throws unless each size is a number, or follows from sizes of inputs, which the view knows.
@@ -282,10 +283,11 @@ class Maker {
 
   Binding weight(cost::PlanValue value, const cost::Call::Operand& operand) {
     const Extents& extents = *view_.extents(value);
-    // A bias may be passed as a vector: then only one axis is longer than 1, and all dense layouts agree.
+    // A bias may be passed as a vector, and a mask with an axis of its own for heads that share keys.
     const bool is_seen_otherwise = operand.extents.size() != extents.size();
-    check(!is_seen_otherwise || (operand.extents.size() == 1 && operand.extents[0] == elements_of(extents)),
-          "a weight is seen as it is, or as a vector");
+    check(!is_seen_otherwise || (cost::is_dense(operand.extents, operand.strides) &&
+                                 elements_of(operand.extents) == elements_of(extents)),
+          "a weight is seen as it is, or densely");
     const auto [found, is_new] =
         weights_.try_emplace({value, is_seen_otherwise ? strides_of(extents) : operand.strides});
     if (is_new) found->second = place_of_weight(found->first);
@@ -416,7 +418,7 @@ class Maker {
   }
 
   void schedule(std::uint32_t most_lanes) {
-    const std::vector<std::vector<std::uint32_t>> needs = needs_of(steps_.steps);
+    const std::vector<std::vector<std::uint32_t>> needs = needs_of(steps_.steps, steps_.in_place);
     for (std::size_t i = 0; i < steps_.steps.size(); ++i) {
       Task task{price_of_copy, 1, static_cast<bool>(steps_.steps[i].host), needs[i]};
       if (i < execution_.plan_steps.size()) {

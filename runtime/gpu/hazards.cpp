@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <optional>
 
 namespace taso::gpu {
 namespace {
@@ -46,6 +47,22 @@ struct Memory {
   Touched read, written;
 };
 
+/// The input over which a step writes some elements to make an output, if it only does that.
+std::optional<DeviceSteps::InPlace> written_over(const DeviceSteps::Step& step) {
+  const std::optional<cost::Call::Function>& function = step.call.function;
+  if (step.host || !function || function->what.family != cost::DeviceFunction::Family::scatter) return std::nullopt;
+  const Binding &from = step.read.at(function->operands.at(0)), &to = step.written.at(0);
+  if (from.place != Binding::Place::input || to.place != Binding::Place::output) return std::nullopt;
+  if (from.offset != 0 || to.offset != 0) return std::nullopt;
+  // Indices and updates are read while elements are written.
+  const auto is_read = [&](const Binding& other) { return other.place == from.place && other.index == from.index; };
+  const auto& all = function->operands;
+  if (std::count_if(step.read.begin(), step.read.end(), is_read) != 1 ||
+      std::count(all.begin(), all.end(), all[0]) != 1)
+    return std::nullopt;
+  return DeviceSteps::InPlace{from.index, to.index};
+}
+
 }  // namespace
 
 std::vector<MemoryAccess> accesses_of(const DeviceSteps::Step& step) {
@@ -67,12 +84,41 @@ std::vector<MemoryAccess> accesses_of(const DeviceSteps::Step& step) {
   return list;
 }
 
-std::vector<std::vector<std::uint32_t>> needs_of(const std::vector<DeviceSteps::Step>& steps) {
+std::vector<DeviceSteps::InPlace> in_place_of(const DeviceSteps& steps) {
+  // The last step that reads each input, and how many steps write each output.
+  std::vector<std::size_t> last_reader(steps.input_bytes.size(), 0), writers(steps.output_bytes.size(), 0);
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) {
+    for (const Binding& binding : steps.steps[i].read)
+      if (binding.place == Binding::Place::input) last_reader[binding.index] = i;
+    for (const Binding& binding : steps.steps[i].written)
+      if (binding.place == Binding::Place::output) ++writers[binding.index];
+  }
+  std::vector<DeviceSteps::InPlace> list;
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) {
+    const std::optional<DeviceSteps::InPlace> pair = written_over(steps.steps[i]);
+    if (!pair || last_reader[pair->input] != i || writers[pair->output] != 1) continue;
+    const bool is_alike = steps.input_bytes[pair->input] == steps.output_bytes[pair->output] &&
+                          steps.input_elements[pair->input] == steps.output_elements[pair->output];
+    if (is_alike) list.push_back(*pair);
+  }
+  return list;
+}
+
+std::vector<std::vector<std::uint32_t>> needs_of(const std::vector<DeviceSteps::Step>& steps,
+                                                 const std::vector<DeviceSteps::InPlace>& in_place) {
+  std::map<std::uint32_t, std::uint32_t> output_of;  // by input
+  for (const DeviceSteps::InPlace& pair : in_place) output_of[pair.input] = pair.output;
   std::map<std::pair<Binding::Place, std::uint32_t>, Memory> memories;
   std::vector<std::vector<std::uint32_t>> needs(steps.size());
   for (std::uint32_t i = 0; i < steps.size(); ++i) {
     std::vector<std::uint32_t>& list = needs[i];
-    const std::vector<MemoryAccess> accesses = accesses_of(steps[i]);
+    std::vector<MemoryAccess> accesses = accesses_of(steps[i]);
+    for (MemoryAccess& access : accesses)
+      if (const auto output = output_of.find(access.index);
+          access.place == Binding::Place::input && output != output_of.end()) {
+        access.place = Binding::Place::output;
+        access.index = output->second;
+      }
     const auto is_watched = [](const MemoryAccess& access) {
       return access.place == Binding::Place::arena || access.place == Binding::Place::output;
     };

@@ -19,7 +19,12 @@ std::vector<MemoryAccess> accesses_of(const DeviceSteps::Step& step);
 
 /// For each step, the earlier steps that have to finish first, because one of the two writes what the other reads or
 /// writes. The arena must not be laid out yet: different indices in it are different memory. Indirect dependencies may
-/// be listed or not.
-std::vector<std::vector<std::uint32_t>> needs_of(const std::vector<DeviceSteps::Step>& steps);
+/// be listed or not. Memory that is an input and an output counts as one.
+std::vector<std::vector<std::uint32_t>> needs_of(const std::vector<DeviceSteps::Step>& steps,
+                                                 const std::vector<DeviceSteps::InPlace>& in_place = {});
+
+/// The inputs and outputs that may be the same memory: a step writes elements over a copy of the input, which is not
+/// necessary then. It is the last step that reads the input, and the only one that writes the output.
+std::vector<DeviceSteps::InPlace> in_place_of(const DeviceSteps& steps);
 
 }  // namespace taso::gpu

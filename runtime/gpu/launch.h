@@ -85,6 +85,8 @@ struct SourceLaunch {
   std::uint32_t cluster = 1;       ///< blocks per cluster; the source declares it too
   /// Uses programmatic dependent launch: starts early and calls griddepcontrol.wait itself.
   bool begins_early = false;
+  /// Copies the first argument to the last: not needed if both are the same memory. Another launch follows it.
+  bool only_copies = false;
   std::vector<Argument> arguments;
 };
 

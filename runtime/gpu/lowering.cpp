@@ -316,7 +316,7 @@ bool is_own(const Lowering& lowering) {
 std::vector<Lowering> lowerings(const cost::Call& call) {
   if (call.function && call.function->what.family != cost::DeviceFunction::Family::element) {
     std::vector<SourceLaunch> launches = function_sources(call);
-    return {{"own", {launches.begin(), launches.end()}, 0}};
+    return {{"own", {launches.begin(), launches.end()}, scratch_bytes_of_function(call)}};
   }
   std::vector<Lowering> ways;
   switch (call.kind) {

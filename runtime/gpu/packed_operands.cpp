@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cost/plan/memory_plan.h"
+#include "runtime/gpu/kernels/computation.h"
 #include "runtime/gpu/kernels/source.h"
 
 namespace taso::gpu {
@@ -55,6 +56,34 @@ Lowering with_copies(const cost::Call& call, const cost::Call& dense, Lowering w
   way.is_makeshift = true;
   way.scratch_bytes = end;
   return way;
+}
+
+/// The value that a factor is before it is multiplied by numbers.
+std::uint32_t without_scales(const cost::Call& call, const kernels::Values& values, std::uint32_t value) {
+  while (value >= call.read.size()) {
+    const cost::Call::Step& step = call.steps[values.steps.at(value)];
+    if (!std::holds_alternative<op::Mul>(step.op)) return value;
+    const auto is_number = [&](std::size_t i) { return ops::count(values.extents.at(step.operands[i])) == 1; };
+    if (is_number(0) == is_number(1)) return value;
+    value = step.operands[is_number(0) ? 1 : 0];
+  }
+  return value;
+}
+
+/// Gives a factor of a product, which has this shape, all batches of it: those that it repeats have stride 0. Does
+/// nothing if one stride is enough for them.
+void repeat_batches(cost::Call::Operand& factor, const Extents& product) {
+  if (factor.extents.size() < 2) return;
+  cost::Call::Operand repeated = factor;
+  const std::size_t more = product.size() - factor.extents.size();
+  repeated.extents.insert(repeated.extents.begin(), more, 1);
+  repeated.strides.insert(repeated.strides.begin(), more, 0);
+  for (std::size_t i = 0; i + 2 < product.size(); ++i) {
+    if (repeated.extents[i] == product[i]) continue;
+    repeated.extents[i] = product[i];
+    repeated.strides[i] = 0;
+  }
+  if (!cost::has_one_batch_stride(repeated.extents, repeated.strides)) factor = std::move(repeated);
 }
 
 }  // namespace
@@ -110,21 +139,29 @@ std::vector<Lowering> through_copies(const cost::Call& call, std::uint32_t read,
 
 std::vector<Lowering> through_dense_batches(const cost::Call& call,
                                             const std::function<std::vector<Lowering>(const cost::Call&)>& ways) {
-  cost::Call dense = call;
+  cost::Call whole = call;
+  const kernels::Values values(call);
+  std::vector<std::uint32_t> factors;
+  for (const cost::Call::Step& step : call.steps)
+    if (std::holds_alternative<op::MatMul>(step.op))
+      for (const std::uint32_t value : step.operands) {
+        const std::uint32_t factor = without_scales(call, values, value);
+        if (factor >= call.read.size()) continue;
+        factors.push_back(factor);
+        repeat_batches(whole.read[factor], values.extents.at(step.first_result));
+      }
+  cost::Call dense = whole;
   const auto pack = [](cost::Call::Operand& operand) {
     if (operand.extents.size() > 2 && !cost::has_one_batch_stride(operand.extents, operand.strides))
       operand.strides = cost::packed(operand.extents, cost::Layout::channels_first);
   };
-  for (const cost::Call::Step& step : call.steps)
-    if (std::holds_alternative<op::MatMul>(step.op))
-      for (const std::uint32_t factor : step.operands)
-        if (factor < call.read.size()) pack(dense.read[factor]);
+  for (const std::uint32_t factor : factors) pack(dense.read[factor]);
   pack(dense.written[0]);
-  if (dense == call) return {};
+  if (dense == whole) return {};
   std::vector<Lowering> all;
   for (Lowering& way : ways(dense)) {
     way.name = "copied " + way.name;
-    all.push_back(with_copies(call, dense, std::move(way)));
+    all.push_back(with_copies(whole, dense, std::move(way)));
   }
   return all;
 }

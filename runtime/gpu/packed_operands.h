@@ -25,7 +25,7 @@ std::vector<Lowering> through_copies(const cost::Call& call, std::uint32_t read,
                                      const std::function<std::vector<Lowering>(const cost::Call&)>& ways);
 
 /// The variants of a product or attention through dense copies of the factors, and of the result, whose batches have
-/// several strides: libraries do not accept these. None if there are no such operands.
+/// several strides, also because some are repeated: libraries do not accept these. None if there are no such operands.
 std::vector<Lowering> through_dense_batches(const cost::Call& call,
                                             const std::function<std::vector<Lowering>(const cost::Call&)>& ways);
 

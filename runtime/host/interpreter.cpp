@@ -6,6 +6,7 @@
 #include "ops/graph/plain.h"
 #include "ops/support/threads.h"
 #include "runtime/host/kernels/fast.h"
+#include "runtime/host/overwriting.h"
 
 namespace taso::runtime {
 namespace {
@@ -55,7 +56,8 @@ std::vector<Array> evaluate_owned(const Operator& op, std::vector<Array> inputs,
 /// One run of a graph: the values that are alive, and the values of the unknown dimensions.
 class Run {
  public:
-  Run(const Graph& graph, const InterpreterOptions& options) : graph_(graph), nodes_(graph.nodes()), options_(options) {
+  Run(const Graph& graph, const InterpreterOptions& options, std::span<const Overwritable> overwritable)
+      : graph_(graph), nodes_(graph.nodes()), options_(options), overwritable_(overwritable) {
     for (const Node* node : nodes_)
       for (const Value& value : node->inputs())
         if (value) ++uses_[value];
@@ -63,6 +65,7 @@ class Run {
   }
 
   std::vector<Array> operator()(std::span<const Array> inputs) {
+    count_owners();
     bind_inputs(inputs);
     for (const Node* node : nodes_) {
       if (const Operator* op = node->as_operator()) {
@@ -95,6 +98,21 @@ class Run {
         throw InputError(fmt::format("input '{}': {}", input.name, *problem));
       if (uses_.contains(graph_.inputs[i])) values_.insert_or_assign(graph_.inputs[i], inputs[i]);
     }
+  }
+
+  /// Remembers how many arrays of memory that may be overwritten the caller has.
+  void count_owners() {
+    for (const Overwritable& one : overwritable_) owners_.push_back(one.owner.use_count());
+  }
+
+  /// Where the operator may write over its first operand: in memory that no other value needs. Else null.
+  std::byte* overwritten(const std::vector<std::optional<Array>>& operands) const {
+    if (operands.empty() || !operands[0]) return nullptr;
+    for (std::size_t i = 0; i < owners_.size(); ++i) {
+      const Overwritable& one = overwritable_[i];
+      if (operands[0]->data() == one.data && one.owner.use_count() == owners_[i] + 1) return one.data;
+    }
+    return nullptr;
   }
 
   /// Returns the value for one more use. The last use removes it, so that the reader may be its only owner.
@@ -132,6 +150,7 @@ class Run {
       else
         operands.emplace_back(std::nullopt);
     }
+    const OverwritePermission permission(opaque.body->has_programs() ? nullptr : overwritten(operands));
     return opaque.body->run(operands);
   }
 
@@ -150,9 +169,11 @@ class Run {
   const Graph& graph_;
   std::vector<const Node*> nodes_;
   const InterpreterOptions& options_;
+  std::span<const Overwritable> overwritable_;
   Binding binding_;
   std::unordered_map<Value, std::size_t, HashValue> uses_;
   std::unordered_map<Value, Array, HashValue> values_;
+  std::vector<long> owners_;  // of each overwritable input, before the run
 };
 
 }  // namespace
@@ -162,7 +183,12 @@ std::vector<Array> evaluate(const Operator& op, std::span<const Array> inputs, c
 }
 
 std::vector<Array> interpret(const Graph& graph, std::span<const Array> inputs, const InterpreterOptions& options) {
-  return Run(graph, options)(inputs);
+  return Run(graph, options, {})(inputs);
+}
+
+std::vector<Array> interpret_in_place(const Graph& graph, std::span<const Array> inputs,
+                                      const InterpreterOptions& options, std::span<const Overwritable> overwritable) {
+  return Run(graph, options, overwritable)(inputs);
 }
 
 }  // namespace taso::runtime

@@ -10,12 +10,12 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "onnx/cleanup/cleanup.h"
 #include "onnx/model/external_data.h"
 #include "onnx/model/proto.h"
 #include "ops/core/error.h"
 #include "ops/text/characters.h"
-#include "runtime/host/interpreter.h"
+#include "runtime/host/overwriting.h"
+#include "runtime/session/axis_scatters.h"
 #include "runtime/session/shared_gpu.h"
 
 namespace taso::runtime {
@@ -54,6 +54,10 @@ Array array_of(const RunTensor& tensor) {
   return copy;
 }
 
+bool overlap(const std::byte* a, std::size_t bytes, const std::byte* b, std::size_t others) {
+  return bytes > 0 && others > 0 && std::less<>()(a, b + others) && std::less<>()(b, a + bytes);
+}
+
 bool lies_in(const Array& array, const RunTensor& memory) {
   return std::less_equal<>()(memory.data, array.data()) &&
          std::less<>()(array.data(), memory.data + bytes_of(memory.element, memory.extents));
@@ -77,9 +81,7 @@ void need_room(const std::vector<Port>& ports, std::span<const RunTensor> output
                                 on_one_line(ports[number].name), output.capacity, shape_text(output.extents), bytes));
   for (std::size_t i = 0; i < number; ++i) {
     const RunTensor& other = outputs[i];
-    const std::size_t others = bytes_of(other.element, other.extents);
-    if (other.data == nullptr || bytes == 0 || others == 0) continue;
-    if (std::less<>()(output.data, other.data + others) && std::less<>()(other.data, output.data + bytes))
+    if (other.data != nullptr && overlap(output.data, bytes, other.data, bytes_of(other.element, other.extents)))
       throw BadTensor(fmt::format("the outputs '{}' and '{}' overlap in memory", on_one_line(ports[i].name),
                                   on_one_line(ports[number].name)));
   }
@@ -128,7 +130,7 @@ void Session::read() {
   if (source_ && std::all_of(inputs().begin(), inputs().end(), is_sized)) source_.reset();  // nobody will ask for it
   if (source_) source_->validate();
   edit_ = std::make_unique<onnx::GraphEdit>(model_);
-  onnx::clean_up(*edit_);
+  clean_up_for_runs(*edit_);
   graph_ = std::make_shared<const Graph>(edit_->imported()->graph);
   for (const Node* node : graph_->nodes())  // told now, and not by the first run
     if (const Opaque* opaque = node->as_opaque()) {
@@ -213,12 +215,7 @@ std::vector<std::optional<Extents>> Session::infer(std::span<const RunTensor> gi
   const Shaped found = shaped(given);
   const std::shared_ptr<const Graph> graph = graph_for(found);
   std::vector<std::optional<Extents>> all;
-  for (const Value& output : graph->outputs) {
-    all.emplace_back();
-    if (!output.type().shape) continue;
-    all.back().emplace();
-    for (const Dim& dim : *output.type().shape) all.back()->push_back(size_of(dim, found.sizes).value_or(-1));
-  }
+  for (std::size_t i = 0; i < graph->outputs.size(); ++i) all.push_back(output_extents(*graph, i, found.sizes));
   return all;
 }
 
@@ -367,23 +364,50 @@ void Session::check_inputs(std::span<const RunTensor> given) const {
   }
 }
 
+std::optional<Extents> Session::output_extents(const Graph& graph, std::size_t output, const Sizes& sizes) {
+  const Type& type = graph.outputs[output].type();
+  if (!type.shape) return std::nullopt;
+  Extents extents;
+  for (const Dim& dim : *type.shape) extents.push_back(size_of(dim, sizes).value_or(-1));
+  return extents;
+}
+
+bool Session::may_overwrite(const Graph& graph, const Sizes& sizes, std::span<const RunTensor> used, std::size_t input,
+                            std::span<const RunTensor> outputs) {
+  const RunTensor& one = used[input];
+  const std::size_t bytes = bytes_of(one.element, one.extents);
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (i != input && overlap(used[i].data, bytes_of(used[i].element, used[i].extents), one.data, bytes)) return false;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].data == one.data && outputs[i].capacity >= bytes)
+      return graph.outputs[i].type().element == one.element && output_extents(graph, i, sizes) == one.extents;
+  return false;
+}
+
 void Session::run_on_host(const Shaped& shaped, std::span<const RunTensor> used, std::span<RunTensor> outputs) const {
   const std::shared_ptr<const Graph> graph = graph_for(shaped);
   std::vector<Array> arrays;
-  for (const RunTensor& input : used) arrays.push_back(array_of(input));
-  std::vector<Array> results = interpret(*graph, arrays, {options_.threads});
+  std::vector<Overwritable> overwritable;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    arrays.push_back(array_of(used[i]));
+    if (arrays[i].data() != used[i].data || !may_overwrite(*graph, shaped.sizes, used, i, outputs)) continue;
+    overwritable.push_back({used[i].data, std::make_shared<const char>()});
+    arrays[i] = Array::view(used[i].element, used[i].extents, used[i].data, overwritable.back().owner);
+  }
+  std::vector<Array> results = interpret_in_place(*graph, arrays, {options_.threads}, overwritable);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     outputs[i].element = results[i].type();
     outputs[i].extents = results[i].extents();
     need_room(outputs_, outputs, i);
-    // A result may be an input, which the next results overwrite or the caller changes.
-    if (std::any_of(used.begin(), used.end(), [&](const RunTensor& input) { return lies_in(results[i], input); }))
+    // A result may be an input, which the next results overwrite or the caller changes; or be in its place already.
+    if (results[i].data() != outputs[i].data &&
+        std::any_of(used.begin(), used.end(), [&](const RunTensor& input) { return lies_in(results[i], input); }))
       results[i] = copy_of(results[i]);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].data == nullptr)
       outputs[i].made = std::move(results[i]);
-    else if (results[i].bytes() > 0)
+    else if (results[i].bytes() > 0 && results[i].data() != outputs[i].data)
       std::memcpy(outputs[i].data, results[i].data(), results[i].bytes());
   }
 }

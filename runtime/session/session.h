@@ -95,6 +95,11 @@ class Session {
   void plan_for_numbers(SizedModel& sized);
   void make_room();
   void check_inputs(std::span<const RunTensor> inputs) const;
+  /// -1 where a size depends on content; nothing where the rank does.
+  static std::optional<Extents> output_extents(const Graph& graph, std::size_t output, const Sizes& sizes);
+  /// Whether the memory of an input is that of an output of the same type and shape, and of nothing else.
+  static bool may_overwrite(const Graph& graph, const Sizes& sizes, std::span<const RunTensor> used, std::size_t input,
+                            std::span<const RunTensor> outputs);
   void run_on_host(const Shaped& shaped, std::span<const RunTensor> inputs, std::span<RunTensor> outputs) const;
   void run_on_gpu(const Shaped& shaped, std::span<const RunTensor> inputs, std::span<RunTensor> outputs, void* stream);
   void check_process() const;

@@ -4,9 +4,9 @@
 #include <deque>
 #include <unordered_set>
 
-#include "onnx/cleanup/cleanup.h"
 #include "onnx/import/import.h"
 #include "onnx/model/proto.h"
+#include "runtime/session/axis_scatters.h"
 
 namespace taso::runtime {
 
@@ -95,7 +95,7 @@ std::shared_ptr<const Graph> Variants::with_sizes(const onnx::Model& model, cons
     }
   }
   made->edit = std::make_unique<onnx::GraphEdit>(made->model);
-  onnx::clean_up(*made->edit);
+  clean_up_for_runs(*made->edit);
   made->graph = made->edit->imported()->graph;
   return {made, &made->graph};
 }

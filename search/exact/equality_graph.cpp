@@ -37,6 +37,25 @@ ValueId EqualityGraph::find(ValueId value) const {
   return value;
 }
 
+void EqualityGraph::freeze(const std::unordered_set<ComputationId>& computations) {
+  for (const ComputationId id : computations)
+    if (const auto found = node_of(id)) nodes_[*found].is_frozen = true;
+}
+
+std::size_t EqualityGraph::node(std::size_t index) const {
+  while (!nodes_[index].is_there) index = nodes_[index].same;
+  return index;
+}
+
+std::optional<std::size_t> EqualityGraph::node_of(ComputationId id) const {
+  const auto found = places_.find(id);
+  return found == places_.end() ? std::nullopt : std::optional(node(found->second));
+}
+
+std::optional<std::size_t> EqualityGraph::node_like(ComputationId id, std::vector<ValueId> classes) const {
+  return node_of(store_.with_operands(id, std::move(classes)));
+}
+
 bool EqualityGraph::unite(ValueId a, ValueId b) {
   a = find(a);
   b = find(b);
@@ -48,7 +67,8 @@ bool EqualityGraph::unite(ValueId a, ValueId b) {
 std::size_t EqualityGraph::add(ComputationId id) {
   const auto [found, is_new] = places_.emplace(id, nodes_.size());
   if (is_new) {
-    Node node{id, {}, true};
+    Node node;
+    node.computation = id;
     for (std::size_t i = 0; i < store_[id].results; ++i) node.results.push_back(store_.result(id, i, 0));
     nodes_.push_back(std::move(node));
   }
@@ -72,6 +92,8 @@ void EqualityGraph::rebuild() {
       const ComputationId id = store_.with_operands(nodes_[i].computation, std::move(operands));
       const std::size_t other = add(id);
       nodes_[i].is_there = false;
+      nodes_[i].same = other;
+      nodes_[other].is_frozen = nodes_[other].is_frozen || nodes_[i].is_frozen;
       for (std::size_t k = 0; k < nodes_[i].results.size(); ++k) unite(nodes_[i].results[k], nodes_[other].results[k]);
       changed = true;
     }
@@ -96,7 +118,16 @@ void EqualityGraph::rebuild() {
   for (ValueId& output : outputs_) output = find(output);
 }
 
-void EqualityGraph::apply(const Match& match) {
+bool EqualityGraph::touches_frozen(const Match& match) const {
+  const auto& nodes = match.rule->nodes();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].input || store_[match.source[i]].weight_only) continue;
+    if (const auto found = node_of(match.source[i]); found && nodes_[*found].is_frozen) return true;
+  }
+  return false;
+}
+
+std::vector<std::size_t> EqualityGraph::apply(const Match& match) {
   std::vector<std::size_t> made;
   const auto value_of = [&](const TargetNode::Operand& operand) {
     return find(operand.is_input ? match.inputs[operand.index] : nodes_[made[operand.index]].results[operand.output]);
@@ -107,6 +138,7 @@ void EqualityGraph::apply(const Match& match) {
     made.push_back(add(store_.apply(*node.op, std::move(operands))));
   }
   for (std::size_t i = 0; i < match.roots.size(); ++i) unite(match.roots[i], value_of(match.results[i]));
+  return made;
 }
 
 EqualityGraph::End EqualityGraph::saturate(const std::vector<const RewriteRule*>& rules,
@@ -123,24 +155,27 @@ EqualityGraph::End EqualityGraph::saturate(const std::vector<const RewriteRule*>
       if (!nodes_[i].is_there || computation.op == nullptr || computation.weight_only) continue;
       for (const RewriteRule* rule : by_kind[computation.kind()])
         find_matches(store_, *this, *rule, i, [&](Match match) {
+          if (touches_frozen(match)) return true;
           matches.push_back(std::move(match));
           is_complete = matches.size() < options.most_matches;
           return is_complete;
         });
+      if (options.should_end && options.should_end()) is_complete = false;
     }
     check(store_.values() == values, "matching makes no values");
     end.matches += matches.size();
     const std::size_t before = nodes_.size();
     bool united = false;
-    for (const Match& match : matches) {
+    for (Match& match : matches) {
       if (size_ + nodes_.size() - before > options.most_computations) {
         is_complete = false;
         break;
       }
       std::vector<ValueId> roots;
       for (const ValueId root : match.roots) roots.push_back(find(root));
-      apply(match);
+      std::vector<std::size_t> made = apply(match);
       for (std::size_t i = 0; i < roots.size(); ++i) united = united || find(roots[i]) != roots[i];
+      if (options.keeps_steps) steps_.push_back({std::move(match), std::move(made)});
     }
     const std::size_t size = size_;
     rebuild();

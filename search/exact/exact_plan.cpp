@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cost/plan/attention_form.h"
+#include "cost/plan/repeated_heads.h"
 #include "ops/core/error.h"
 #include "search/exact/integer_program.h"
 
@@ -86,6 +87,9 @@ class ExactPlanner {
     if (const PlanNode softmax = guarded_by(user); softmax != cost::no_plan_node)
       return producer == softmax || guarded_by(producer) == softmax;
     if (guarded_by(producer) != cost::no_plan_node) return after == Role::matmul;
+    if (const PlanNode product = cost::product_after_repetition(view_, producer); product != cost::no_plan_node)
+      return user == product || cost::product_scaled_by(view_, user) == product ||
+             cost::product_after_repetition(view_, user) == product;
     if (!before || !after) return false;
     const bool computes = *before == Role::element_wise || *before == Role::convolution || *before == Role::matmul ||
                           *before == Role::rows;

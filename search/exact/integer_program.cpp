@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "ops/core/error.h"
@@ -30,42 +31,71 @@ namespace {
 /// What CBC's tolerances may hide: it takes a solution for optimal, and a bound for reached, within these.
 constexpr double relative_tolerance = 1e-7, absolute_tolerance = 1e-6;
 
+using CbcModel = std::unique_ptr<Cbc_Model, void (*)(Cbc_Model*)>;
+
+/// Rows and factors by column, as CBC wants them.
+struct Columns {
+  std::vector<int> starts{0}, places;
+  std::vector<double> factors, least, most;
+};
+
+/// The program, with variables between 0 and 1.
+CbcModel model_of(const Columns& columns, const std::vector<double>& costs) {
+  const std::vector<double> zeros(costs.size(), 0), ones(costs.size(), 1);
+  CbcModel model(Cbc_newModel(), Cbc_deleteModel);
+  Cbc_setLogLevel(model.get(), 0);
+  Cbc_setParameter(model.get(), "slogLevel", "0");
+  Cbc_loadProblem(model.get(), static_cast<int>(costs.size()), static_cast<int>(columns.least.size()),
+                  columns.starts.data(), columns.places.data(), columns.factors.data(), zeros.data(), ones.data(),
+                  costs.data(), columns.least.data(), columns.most.data());
+  return model;
+}
+
+/// What no solution can cost less than, even with fractions. If CBC was stopped at its node limit, this counts and not
+/// CBC's own bound: it is lower, but does not depend on how far CBC had come.
+double least_with_fractions(const Columns& columns, const std::vector<double>& costs) {
+  const CbcModel model = model_of(columns, costs);
+  Cbc_solve(model.get());
+  if (Cbc_isProvenOptimal(model.get()) != 0) return Cbc_getObjValue(model.get());
+  double lowest = 0;
+  for (const double cost : costs) lowest += std::min(cost, 0.0);
+  return lowest;
+}
+
 }  // namespace
 
 bool has_cbc() { return true; }
 
-IntegerProgram::Solution IntegerProgram::solve(std::size_t most_nodes) const {
+IntegerProgram::Solution IntegerProgram::solve(std::size_t most_nodes, const std::vector<Variable>& start) const {
   if (costs_.empty() && std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.least <= 0; }))
     return {Solution::End::solved, {}, 0, 0};
-  const auto columns = static_cast<int>(costs_.size());
-  // By column, as CBC wants it.
+  static std::mutex guard;  // CBC does not promise that several models can be solved at once
+  const std::lock_guard lock(guard);
+  Columns columns;
   std::vector<std::vector<std::pair<int, double>>> entries(costs_.size());
-  std::vector<double> least, most;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     for (const auto& [variable, factor] : rows_[i].terms) entries[variable].emplace_back(static_cast<int>(i), factor);
-    least.push_back(rows_[i].least);
-    most.push_back(rows_[i].most);
+    columns.least.push_back(rows_[i].least);
+    columns.most.push_back(rows_[i].most);
   }
-  std::vector<int> starts{0}, places;
-  std::vector<double> factors;
   for (const auto& column : entries) {
     for (const auto& [row, factor] : column) {
-      places.push_back(row);
-      factors.push_back(factor);
+      columns.places.push_back(row);
+      columns.factors.push_back(factor);
     }
-    starts.push_back(static_cast<int>(places.size()));
+    columns.starts.push_back(static_cast<int>(columns.places.size()));
   }
-  const std::vector<double> zeros(costs_.size(), 0), ones(costs_.size(), 1);
-  const std::unique_ptr<Cbc_Model, void (*)(Cbc_Model*)> model(Cbc_newModel(), Cbc_deleteModel);
-  Cbc_setLogLevel(model.get(), 0);
-  Cbc_setParameter(model.get(), "slogLevel", "0");
-  Cbc_loadProblem(model.get(), columns, static_cast<int>(rows_.size()), starts.data(), places.data(), factors.data(),
-                  zeros.data(), ones.data(), costs_.data(), least.data(), most.data());
-  for (int i = 0; i < columns; ++i)
-    if (is_whole_[static_cast<std::size_t>(i)]) Cbc_setInteger(model.get(), i);
+  const CbcModel model = model_of(columns, costs_);
+  for (std::size_t i = 0; i < costs_.size(); ++i)
+    if (is_whole_[i]) Cbc_setInteger(model.get(), static_cast<int>(i));
   Cbc_setParameter(model.get(), "maxNodes", std::to_string(most_nodes).c_str());
   Cbc_setParameter(model.get(), "ratioGap", "0");
   Cbc_setParameter(model.get(), "allowableGap", "0");
+  if (!start.empty()) {
+    const std::vector<int> known(start.begin(), start.end());
+    const std::vector<double> all_one(known.size(), 1);
+    Cbc_setMIPStartI(model.get(), static_cast<int>(known.size()), known.data(), all_one.data());
+  }
   Cbc_solve(model.get());
 
   Solution solution;
@@ -74,21 +104,14 @@ IntegerProgram::Solution IntegerProgram::solve(std::size_t most_nodes) const {
   solution.end = is_best ? Solution::End::solved : Solution::End::limit;
   const double* const values = is_best ? Cbc_getColSolution(model.get()) : Cbc_bestSolution(model.get());
   if (values != nullptr && (is_best || Cbc_numberSavedSolutions(model.get()) > 0)) {
-    solution.values.assign(values, values + columns);
+    solution.values.assign(values, values + costs_.size());
     for (std::size_t i = 0; i < costs_.size(); ++i) {
       if (is_whole_[i]) solution.values[i] = std::round(solution.values[i]);
       solution.cost += costs_[i] * solution.values[i];
     }
   }
-  // Without a bound CBC tells a huge number. Then the least that the costs allow counts.
-  double lowest = 0;
-  for (const double cost : costs_) lowest += std::min(cost, 0.0);
-  const double known = Cbc_getBestPossibleObjValue(model.get());
   const bool has_solution = !solution.values.empty();
-  if (is_best && has_solution)
-    solution.bound = solution.cost;
-  else
-    solution.bound = std::abs(known) < 1e30 ? known : lowest;
+  solution.bound = is_best && has_solution ? solution.cost : least_with_fractions(columns, costs_);
   if (has_solution) solution.bound = std::min(solution.bound, solution.cost);
   solution.bound -= absolute_tolerance + relative_tolerance * std::abs(solution.bound);
   return solution;
@@ -98,7 +121,9 @@ IntegerProgram::Solution IntegerProgram::solve(std::size_t most_nodes) const {
 
 bool has_cbc() { return false; }
 
-IntegerProgram::Solution IntegerProgram::solve(std::size_t) const { throw EnvironmentError(std::string(no_cbc)); }
+IntegerProgram::Solution IntegerProgram::solve(std::size_t, const std::vector<Variable>&) const {
+  throw EnvironmentError(std::string(no_cbc));
+}
 
 #endif
 

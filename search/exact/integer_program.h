@@ -33,8 +33,9 @@ class IntegerProgram {
     double cost = 0;             ///< of this solution
     double bound = 0;            ///< no solution costs less
   };
-  /// Looks at up to `most_nodes` nodes of the search tree. Throws EnvironmentError without CBC.
-  Solution solve(std::size_t most_nodes) const;
+  /// Looks at up to `most_nodes` nodes of the search tree. `start` are the variables that are 1 in a known solution, as
+  /// far as they matter. Throws EnvironmentError without CBC. One solution at a time: others wait.
+  Solution solve(std::size_t most_nodes, const std::vector<Variable>& start = {}) const;
 
  private:
   struct Row {

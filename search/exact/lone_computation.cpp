@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ops/core/error.h"
-
 namespace taso::search {
 
 using cost::PlanNode;
@@ -16,10 +14,9 @@ LoneComputation::LoneComputation(const Store& store, ComputationId id, const cos
       inputs_.push_back(operand);
 }
 
-cost::Kernel LoneComputation::kernel() const {
+std::optional<cost::Kernel> LoneComputation::kernel() const {
   const cost::Fusion fusion(*this);
-  check(fusion.leader(main) == main, "a single operator leads its kernel");
-  return fusion.kernel(main);
+  return fusion.leader(main) == main ? std::optional(fusion.kernel(main)) : std::nullopt;
 }
 
 const Operator* LoneComputation::op(PlanNode node) const {

@@ -1,6 +1,7 @@
 // One computation of a search as a graph by itself, for the price of its kernel. Its operands are leaves.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "cost/plan/fusion.h"
@@ -12,8 +13,8 @@ class LoneComputation : public cost::GraphView {
  public:
   LoneComputation(const Store& store, ComputationId id, const cost::PlanOptions& options);
 
-  /// The kernel of the computation alone.
-  cost::Kernel kernel() const;
+  /// The kernel of the computation alone; nothing if it needs none.
+  std::optional<cost::Kernel> kernel() const;
   static constexpr cost::PlanNode main{0};
 
   const Operator* op(cost::PlanNode node) const override;

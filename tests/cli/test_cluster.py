@@ -67,14 +67,38 @@ def test_any_number_of_ranks_writes_the_same_bytes(taso_gen, tmp_path, alone, ra
     assert len(uses) == ranks and all((use["sent"] > 0) == (ranks > 1) for use in uses)
 
 
+def children(pid):
+    try:
+        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
 def workers(process):
     """The processes that do the work: children of those that mpirun started."""
-    def children(pid):
-        try:
-            return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-        except OSError:
-            return []
     return [worker for rank in children(process.pid) for worker in children(rank)]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_signal_to_a_supervisor_reaches_the_program(rank, taso_gen, tmp_path):
+    process = start(taso_gen, 2, "-o", tmp_path / "out.rules", "--operators", "taso", "--max-ops", "4")
+    while process.poll() is None and "taso-gen" not in [name_of(worker) for worker in workers(process)]:
+        time.sleep(0.01)
+    while process.poll() is None and not (tmp_path / "out.rules.checkpoint").exists():
+        time.sleep(0.01)
+    ranks = children(process.pid)
+    assert [name_of(one) for one in ranks] == ["taso-rank"] * 2
+    assert [name_of(one) for one in workers(process)] == ["taso-gen"] * 2, "where people look for them"
+    os.kill(ranks[rank], signal.SIGTERM)
+    _, err = process.communicate(timeout=100)
+    assert process.returncode == 130 and "INTERRUPTED" in err, err
+
+
+def name_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def test_killed_ranks_end_the_job_and_other_ranks_resume_it(taso_gen, tmp_path, alone):

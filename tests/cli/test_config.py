@@ -31,6 +31,20 @@ def test_lists_keep_their_commas(taso_opt, tmp_path):
     assert run(taso_opt, "--config", file, "--dump-config").out == first.out
 
 
+@pytest.mark.parametrize("name", ["it's", 'a "b"', 'c:\\d', 'c:\\d "e"'])
+def test_quotes_are_kept(name, taso_opt, tmp_path):
+    file = tmp_path / "my.config"
+    first = run(taso_opt, "-o", name, "--dump-config")
+    file.write_text(first.out)
+    assert first.code == 0 and name in first.out and run(taso_opt, "--config", file, "--dump-config").out == first.out
+
+
+@pytest.mark.parametrize("name", ["it's \"b\"", "it's c:\\d", "two\nlines"])
+def test_what_no_file_can_hold_is_refused(name, taso_opt):
+    done = run(taso_opt, "-o", name, "--dump-config")
+    assert done.code == 2 and done.out == "" and "--output has a value with both kinds of quotes" in done.err, done
+
+
 def test_the_options_take_effect(taso_opt, tmp_path):
     save(models.with_identity(), tmp_path / "model.onnx")
     (tmp_path / "my.config").write_text('dry-run = true\nbudget = 0\nquiet = 1\n')

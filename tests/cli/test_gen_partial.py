@@ -10,6 +10,7 @@ import onnxruntime
 import pytest
 from onnx import helper
 
+from json_schema import differences
 from opt_models import floats, model_of, weight
 from running import run
 
@@ -48,8 +49,10 @@ def test_rules_with_their_regions(written):
     assert names_in((written / "j.rules").read_text()) == []
 
 
-def test_the_report(written):
+def test_the_report(written, source_folder):
     report = json.loads((written / "r.json").read_text())
+    schema = json.loads((source_folder / "cli/schemas/partial-report.schema.json").read_text())
+    assert not list(differences(report, schema)) and set(report) <= set(schema["properties"])
     assert report["schema_version"] == 1 and report["verdict"] == "PASSED" and report["complete"]
     assert report["least_share"] == 0.5 and report["stated"] == report["corrected"] == report["asked"] == 6
     assert re.fullmatch(r"[0-9a-f]{32}", report["properties"]) and report["seconds"] > 0 and report["timed_out"] == 0

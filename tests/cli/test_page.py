@@ -180,11 +180,17 @@ def test_the_readers_colours_are_used(page, opened):
     assert len(colours) == 2
 
 
+def test_the_page_is_named_at_the_end(taso_opt, source_folder, tmp_path):
+    done = run(taso_opt, source_folder / "examples/small_convnet.onnx", "--dry-run", "--html", tmp_path / "page.html")
+    assert done.code == 0 and f"\npage: {tmp_path}/page.html\n" in done.err, done
+
+
 @in_browser
 def test_nothing_changed_is_a_page_too(page, opened):
     model = model_of([helper.make_node("Relu", ["x"], ["y"])], [floats("x", [2, 3])], [floats("y", [2, 3])])
     shown = opened(page(model))
     assert "no faster graph found" in shown.text("#headline")
+    assert shown.text("#course") == "None of these graphs is cheaper than the one that the search started from."
     assert shown.run("document.querySelectorAll('#graph-before .node').length") == 2  # the input and the operator
 
 

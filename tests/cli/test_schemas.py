@@ -47,6 +47,27 @@ def test_verdicts_fit_the_schema(arguments, code, schemas, source_folder, taso_v
         assert set(one) <= set(schemas["verify-report"]["$defs"]["rule"]["properties"])
 
 
+def test_figures_fit_the_schema(schemas, source_folder, taso_bench, tmp_path):
+    """Those of a GPU: figures_test.cpp."""
+    model = source_folder / "examples/small_convnet.onnx"
+    done = subprocess.run([taso_bench, "--device", "cpu", model, model, "--runs", "2", "-q",
+                           "--json", tmp_path / "figures.json"], capture_output=True, text=True,
+                          env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    assert not list(differences(json.loads((tmp_path / "figures.json").read_text()), schemas["bench-report"]))
+
+
+@pytest.mark.parametrize("options", [["--operators", "add,relu"], ["--operators", "add,relu,average_pool", "--all"]])
+def test_generated_rules_fit_the_schema(options, schemas, taso_gen, tmp_path):
+    """Those of --partial: test_gen_partial.py."""
+    done = subprocess.run([taso_gen, "-o", tmp_path / "out.rules", *options, "--max-ops", "2", "-q",
+                           "--report", tmp_path / "r.json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert not list(differences(report, schemas["gen-report"]))
+    assert set(report) <= set(schemas["gen-report"]["properties"])
+
+
 def test_differences_are_found(schemas):
     schema = schemas["certificate"]
     wrong = {"schema_version": 2, "version": 1, "input": "abc", "steps": [{"rule": True, "cost": [1]}]}
@@ -62,4 +83,14 @@ def test_every_field_of_the_report_is_documented(schemas, source_folder):
     wanted = set(schema["required"])
     for part in ("search", "check", "coverage", "assumed_sizes"):
         wanted |= set(schema["properties"][part]["required"])
+    assert not wanted - named, f"cli/README.md says nothing of {sorted(wanted - named)}"
+
+
+def test_every_field_of_the_figures_is_documented(schemas, source_folder):
+    guide = (source_folder / "cli/README.md").read_text().split("## The figures of taso-bench")[1].split("\n## ")[0]
+    named = set(re.findall(r"`(?:….)?([\w-]+)`", guide))
+    schema = schemas["bench-report"]
+    wanted = {*schema["properties"], *schema["$defs"]["model"]["properties"]}
+    for part in schema["$defs"]["model"]["properties"].values():
+        wanted |= set(part.get("properties", {}))
     assert not wanted - named, f"cli/README.md says nothing of {sorted(wanted - named)}"

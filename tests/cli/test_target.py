@@ -179,6 +179,7 @@ OTHER = runtime_machine("Q")
 
 @pytest.mark.parametrize("machines, arguments, expected", [
     ([ONE], [], ONE),
+    ([ONE], ["--runtime-threads", "0"], ONE),
     ([ONE, "NVIDIA H200, driver 13.0"], [], ONE),
     ([ONE, TWO_THREADS], ["--runtime-threads", "2"], TWO_THREADS),
     ([ONE, OTHER], ["--prices-of", "Q"], OTHER),

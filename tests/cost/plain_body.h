@@ -17,6 +17,10 @@ class PlainBody : public OpaqueBody {
     return host(runtime::HostCall{function_.name, function_.opset, function_.attributes, inputs, results_});
   }
   bool same(const OpaqueBody& other) const override { return this == &other; }
+  std::optional<PlainMovement> movement() const override {
+    if (function_.name == "Expand") return PlainMovement{PlainMovement::Kind::expand, 0};
+    return std::nullopt;
+  }
   const PlainFunction* function() const override { return &function_; }
   bool is_deterministic() const override { return true; }
 

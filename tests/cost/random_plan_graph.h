@@ -66,6 +66,32 @@ Value corrected(Pool& pool, Random& random, Value value, const Value& column, co
   return value;
 }
 
+/// A value of these extents whose heads, along axis 1, are those of a part of x, each several times in a row. Now and
+/// then they are repeated along another axis, or by way of a shape without batches, or something else reads the copies.
+template <class Some>
+Value with_repeated_heads(Pool& pool, Random& random, const Value& x, const Some& some, std::vector<Value>& values) {
+  const Extents whole = *static_extents(x.shape());
+  const std::int64_t heads = random.chance(0.3) ? 1 : 2, each = 4 / heads;
+  const std::size_t axis = random.chance(0.1) ? 2 : 1;
+  Extents apart = whole;
+  apart[axis] = heads;
+  apart.insert(apart.begin() + static_cast<std::ptrdiff_t>(axis) + 1, 1);
+  Extents many = apart;
+  many[axis + 1] = each;
+  const Value part =
+      pool.apply(op::Slice{static_cast<std::int64_t>(axis), 0, heads}, {random.chance(0.3) ? some() : x});
+  const Value target = pool.constant(
+      "target" + std::to_string(heads) + std::to_string(axis), {ElementType::int64, shape_of({5})},
+      std::make_shared<HeldWeight>(Array::of<std::int64_t>({5}, std::vector<std::int64_t>(many.begin(), many.end()))));
+  Value result = apply_plain(pool, plain("Expand"), {ElementType::float32, shape_of(many)},
+                             {pool.apply(op::Reshape{shape_of(apart)}, {part}), target});
+  if (random.chance(0.3))
+    result = pool.apply(op::Reshape{shape_of({whole[0] * whole[1], whole[2], whole[3]})}, {result});
+  result = pool.apply(op::Reshape{x.shape()}, {result});
+  if (random.chance(0.1)) values.push_back(result);
+  return result;
+}
+
 /// [batch, 4, 4, 4]
 inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t steps) {
   Graph graph;
@@ -254,7 +280,14 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         const auto turned = [&](const Value& value, const std::vector<std::int64_t>& permutation) {
           return random.chance(0.4) ? pool.apply(op::Transpose{permutation}, {value}) : value;
         };
-        Value scores = pool.apply(op::MatMul{}, {turned(x, {0, 2, 1, 3}), turned(some(), {0, 2, 3, 1})});
+        const bool is_grouped = random.chance(0.4);
+        const auto repeated = [&](const Value& value) {
+          return is_grouped && random.chance(0.9) ? with_repeated_heads(pool, random, value, some, values) : value;
+        };
+        Value keys =
+            is_grouped ? pool.apply(op::Transpose{{0, 1, 3, 2}}, {repeated(some())}) : turned(some(), {0, 2, 3, 1});
+        if (random.chance(0.2)) keys = pool.apply(op::Mul{}, {keys, step});
+        Value scores = pool.apply(op::MatMul{}, {turned(x, {0, 2, 1, 3}), keys});
         for (std::size_t j = random.below(3); j > 0; --j)
           scores =
               random.chance(0.5) ? pool.apply(op::Mul{}, {scores, image}) : pool.apply(op::Add{}, {some(), scores});
@@ -269,7 +302,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
           if (random.chance(0.1)) values.push_back(shares);
         }
         result = random.chance(0.1) ? pool.apply(op::MatMul{}, {some(), shares})
-                                    : pool.apply(op::MatMul{}, {shares, turned(some(), {0, 2, 1, 3})});
+                                    : pool.apply(op::MatMul{}, {shares, turned(repeated(some()), {0, 2, 1, 3})});
         if (random.chance(0.2)) result = pool.apply(op::Relu{}, {result});
         if (random.chance(0.3)) result = pool.apply(op::Transpose{{0, 2, 1, 3}}, {result});
         break;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cost/functions/device_function.h"
+#include "cost/functions/recurrence.h"
 #include "cost/plan/movement.h"
 #include "ops/core/error.h"
 #include "ops/text/operator_text.h"
@@ -156,7 +157,7 @@ class Parser {
       most = std::max(most, operand.bytes() / static_cast<double>(size_of(operand.type.element)));
     }
     const double each = operations_of(function, read_.size());
-    kernel_.chain = chain_of(each);
+    kernel_.chain = is_recurrence(function) ? chain_of_recurrence(function) : chain_of(each);
     kernel_.operations = each * most;
   }
 

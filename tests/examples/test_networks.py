@@ -347,6 +347,7 @@ def test_parameters_are_the_same_on_every_machine(networks, tmp_path, name, kind
         (["moe_block", "-o", "x.onnx", "--type", "bfloat16"], "no bfloat16"),
         (["unet_block", "-o", "x.onnx", "--width", 32], "cannot be chosen"),
         (["diffusion_unet", "-o", "x.onnx", "--width", 40], "a multiple of 32"),
+        (["bert_base", "-o", "x.onnx", "--static-cache"], "no decoder"),
         (["resnet50", "-o", "x.onnx", "--batch", 0], "at least 1"),
         (["resnet50", "-o", "x.onnx", "--batch", "two words"], "a number or a name"),
         (["resnet50", "-o", "x.onnx", "--blocks", 0], "at least 1"),

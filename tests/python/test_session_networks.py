@@ -26,12 +26,15 @@ SMALL = {
 }
 
 
+CACHED = [(name, ("--static-cache", "--batch", "2")) for name in ("llama_small", "gpt2")]
+
+
 @pytest.mark.parametrize("opset", [20, 23])
-@pytest.mark.parametrize("name", SMALL)
-def test_a_session_gives_the_results_of_onnx_runtime(taso, taso_networks, tmp_path, name, opset):
+@pytest.mark.parametrize("name, form", [(name, ()) for name in SMALL] + CACHED)
+def test_a_session_gives_the_results_of_onnx_runtime(taso, taso_networks, tmp_path, name, form, opset):
     path = tmp_path / "model.onnx"
     subprocess.run([taso_networks, name, "-o", path, "-q", "--blocks", "1", "--opset", str(opset),
-                    *map(str, SMALL[name])], check=True)
+                    *map(str, SMALL[name]), *form], check=True)
     reference = runtime_comparison.open_session(path)
     inputs = runtime_comparison.random_inputs(reference, 6)
     expected = dict(zip([output.name for output in onnx.load(path).graph.output], reference.run(None, inputs)))

@@ -27,6 +27,12 @@ TEST_CASE("operators have their signs and bind as people expect") {
   CHECK(target_of("matmul(transpose[permutation=[1, 0]](x), x)") == "xᵀ·x");
 }
 
+TEST_CASE("deeply nested calls are printed in the time that their text takes") {
+  std::string text = "x";
+  for (int i = 0; i < 150; ++i) text = "relu(" + text + ")";
+  CHECK(target_of(text) == text);
+}
+
 TEST_CASE("joined and cut matrices are told by rows and columns") {
   CHECK(target_of("concat[axis=0](x, x)") == "[x ; x]");
   CHECK(target_of("concat[axis=1](x, x)") == "[x | x]");

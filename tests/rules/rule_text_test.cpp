@@ -189,6 +189,14 @@ TEST_CASE("a number beside a tensor is a tensor of that shape") {
   CHECK(print(parse_rule(law)) == law);
 }
 
+TEST_CASE("the version of a file with definitions is one that has them") {
+  const RuleFile read = parse_rules(Source("", "taso rules 1.1\n\ndefinition twice(x)\n  = add(x, x)\n"));
+  RuleFile made;
+  CHECK(print(made) == "taso rules 1\n");
+  made.items = read.items;
+  CHECK(print(made) == print(read));
+}
+
 TEST_CASE("a definition is replaced by what it stands for") {
   const std::string definitions = R"(taso rules 1.1
 
@@ -332,7 +340,8 @@ std::vector<std::string> plain_blocks(const fs::path& path) {
 TEST_CASE("the examples in the README of the rules are rules") {
   std::size_t items = 0;
   for (std::string block : plain_blocks(source_folder() / "rules/README.md")) {
-    if (!block.starts_with("taso rules")) block = "taso rules 1\n\n" + block;
+    const bool defines = block.find("\ndefinition ") != std::string::npos;
+    if (!block.starts_with("taso rules")) block = (defines ? "taso rules 1.1\n\n" : "taso rules 1\n\n") + block;
     INFO(block);
     const RuleFile file = parse_rules(Source("README.md", block));
     CHECK(print(file) == block);

@@ -102,11 +102,14 @@ function fillFigures() {
   const sure = [];
   if (hasTimes) {
     const share = (side) => side.predicted.seconds > 0 ? side.predicted.measured_seconds / side.predicted.seconds : 0;
-    const least = Math.min(share(before), share(after));
-    sure.push(
-        least > 0.995 ? "All of the predicted time adds up kernels that were measured." :
-                        `How sure: ${percent(share(before))} of the time before and ${
-                            percent(share(after))} after comes from measured kernels; the rest is estimated.`);
+    const [first, second] = [share(before), share(after)], least = Math.min(first, second);
+    if (least > 0.995)
+      sure.push("All of the predicted time adds up kernels that were measured.");
+    else if (first === 0 && second === 0)
+      sure.push("How sure: no kernel of this model was measured; all times are estimated.");
+    else
+      sure.push(`How sure: ${percent(first)}${first === second ? " of the time" : ` of the time before and ${
+          percent(second)} after`} comes from measured kernels; the rest is estimated.`);
     sure.push(
         `Prices: ${report.prices}. “Before” is the model after the clean-ups, which are not credited to the search.`);
     if (after.predicted.no_lanes) sure.push(`Concurrent time is not predicted: ${after.predicted.no_lanes}.`);
@@ -147,8 +150,11 @@ function fillSearch() {
   byId("search-note").textContent = `Graphs expanded: ${whole(search.expanded)}, with ${
                                         whole(search.usable_rules)} of ${whole(search.rules)} rules. ` +
       `${places} ${search.end[0].toUpperCase()}${search.end.slice(1)}.${kind}`;
-  drawCourse(search);
-  if (!search.applied.length) return;
+  const found = drawCourse(search);
+  if (!search.applied.length) {
+    byId("course").append(el("p", {class: "note"}, whyNothing(search, found)));
+    return;
+  }
   const most = Math.max(...search.applied.map((one) => Math.abs(one.saved))) || 1;
   const rows = [...search.applied].sort((a, b) => b.saved - a.saved).map((one) => {
     const rule = details && details.rules[one.rule];
@@ -170,9 +176,18 @@ function fillSearch() {
     byId("applied").append(el("p", {class: "note"}, "A step that costs something makes a later one possible."));
 }
 
+/// Why the graph is as it was; `found` is the share of the cost that the best graph saves.
+function whyNothing(search, found) {
+  if (found === 0) return "None of these graphs is cheaper than the one that the search started from.";
+  const reason = search.note || `it takes ${search.min_gain_percent} %${
+      search.tried_in_lanes ? ", of the time with concurrent kernels," : ""} for a result to be kept`;
+  return `A graph that costs ${percent(found)} less was found, but not kept: ${reason}.`;
+}
+
+/// The share of the cost that the best graph saves. A search that found nothing has no course to draw.
 function drawCourse(search) {
   const course = search.course.filter((moment) => moment[2] > 0);
-  if (course.length < 2) return;
+  if (course.length < 2 || course.every((moment) => moment[2] === course[0][2])) return 0;
   const [wide, high, left, low] = [760, 200, 74, 34];
   const lastX = Math.max(1, course[course.length - 1][1]), costs = course.map((moment) => moment[2]);
   const most = Math.max(...costs), least = Math.min(...costs), span = most - least || most * 0.1 || 1;
@@ -201,6 +216,7 @@ function drawCourse(search) {
   byId("course").append(
       el("h3", {style: "margin-top:18px"}, objective === "time" ? "Best sum of kernels so far" : "Best cost so far"),
       chart);
+  return 1 - least / most;
 }
 
 function fillOpaque() {

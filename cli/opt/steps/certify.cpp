@@ -113,6 +113,7 @@ Candidate certify(const OptRun& given, Candidate found) {
       candidate.edit.reset();
       run.model = std::move(*draft.model);
       draft.model.reset();
+      correct_what_is_kept(candidate);
       return candidate;
     }
     // For ONNX Runtime, what is kept was found to be faster there: other clean-ups were not run.

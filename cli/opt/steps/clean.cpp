@@ -58,7 +58,6 @@ Candidate leave_as_it_is(const OptRun& run, const Candidate& given_up, const std
   if (plain.cleaned) plain.coverage = coverage_of(plain.edit->view(), *plain.cleaned);
   plain.search = given_up.search;
   plain.in_runtime = given_up.in_runtime;
-  if (plain.in_runtime) plain.in_runtime->written = RuntimeTimes::Written::original;
   plain.check = onnx::CheckResult{true, onnx::CheckResult::Scope::unchanged, 0, 0,
                                   fmt::format("no clean-up was kept: {}", reason)};
   return plain;

@@ -102,6 +102,11 @@ bool has_clean_ups(const Candidate& candidate) {
                      [](const onnx::CleanupCount& pass) { return pass.count > 0; });
 }
 
+RuntimeTimes::Written what_is_kept(const Candidate& candidate) {
+  using Written = RuntimeTimes::Written;
+  return candidate.is_improved() ? Written::found : has_clean_ups(candidate) ? Written::cleaned : Written::original;
+}
+
 /// The predicted gain of the search.
 std::optional<double> predicted_ratio(const OptRun& run, Candidate& found) {
   const auto before = figures_before(run, found), after = figures_after(run, found);
@@ -170,7 +175,7 @@ Candidate confirm_in_runtime(const OptRun& run, Candidate found) {
   if (run.runtime == nullptr) {
     times.machine = "ONNX Runtime";
     times.uncertain = "nothing was run (--no-measuring)";
-    times.written = is_improved ? Written::found : has_clean_ups(found) ? Written::cleaned : Written::original;
+    times.written = what_is_kept(found);
     if (is_improved) times.predicted = predicted_ratio(run, found);
     found.in_runtime = std::move(times);
     return found;
@@ -203,7 +208,7 @@ Candidate confirm_in_runtime(const OptRun& run, Candidate found) {
   }
   if (all.size() < (is_changed ? loads : 1)) {
     times.uncertain = "interrupted before the runs decided";
-    times.written = is_improved ? Written::found : is_changed ? Written::cleaned : Written::original;
+    times.written = what_is_kept(found);
     if (is_improved) found.search->unconfirmed = "interrupted";
     found.in_runtime = std::move(times);
     return found;
@@ -241,6 +246,12 @@ Candidate confirm_in_runtime(const OptRun& run, Candidate found) {
   if (!has_clean_ups(found)) times.written = Written::original;
   found.in_runtime = std::move(times);
   return found;
+}
+
+void correct_what_is_kept(Candidate& candidate) {
+  if (!candidate.in_runtime || candidate.in_runtime->written == what_is_kept(candidate)) return;
+  candidate.in_runtime->written = what_is_kept(candidate);
+  candidate.in_runtime->uncertain = "what the runs chose failed a check after them";
 }
 
 }  // namespace taso::cli

@@ -108,6 +108,8 @@ void require_runs(const OptRun& run);
 /// the cleaned-up model, and clean-ups that are slower than the original. Keeps a candidate if it is interrupted before
 /// the result is certain.
 Candidate confirm_in_runtime(const OptRun& run, Candidate found);
+/// Tells what is kept in the end: what the runs chose may have failed the check or the replay.
+void correct_what_is_kept(Candidate& candidate);
 
 /// Compares the outputs of both models, unless the check is off, and makes the draft meanwhile. Leaves out rules whose
 /// results do not agree or cannot be checked, and repeats the search; undoes clean-ups that cannot be checked. If the

@@ -1,6 +1,7 @@
 #include "examples/networks/exported/forms.h"
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -112,30 +113,65 @@ Value attention(Builder& net, const Value& query, const Value& key, const Value&
   return context;
 }
 
-std::vector<Past> past_inputs(Builder& net, std::int64_t layers, const std::vector<std::int64_t>& rest) {
-  std::vector<Past> pasts;
+namespace {
+
+/// Whether the token at a place exists, for each place of a cache, as a mask.
+Value mask_of_cache(Builder& net, const Value& position, std::int64_t capacity) {
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < capacity; ++i) places.push_back(i);
+  const std::vector<std::int64_t> shape{1, 1, 1, capacity};
+  const Value here = net.apply("Reshape", {position, net.integers({1, 1, -1, 1}, {4})}, {1, 1, 1, 1}, {},
+                               {{"allowzero", std::int64_t{0}}});
+  const Value exists = net.apply("LessOrEqual", {net.integers(places, shape), here}, shape, {});
+  const double none = -std::numeric_limits<double>::infinity();
+  return net.apply("Where", {exists, net.reals({0}, {}), net.reals({none}, {})}, shape, {});
+}
+
+}  // namespace
+
+Pasts::Pasts(Builder& net, std::int64_t layers, std::int64_t heads, std::int64_t tokens, std::int64_t head_width,
+             bool is_static)
+    : net_(net), tokens_(tokens) {
+  if (is_static) position_ = net.common_integers("cache_position", {1});
+  const std::vector<std::int64_t> rest{heads, tokens, head_width};
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     const Value key = net.input(fmt::format("past_key_values.{}.key", layer), rest);
-    pasts.push_back({key, net.input(fmt::format("past_key_values.{}.value", layer), rest)});
-  }
-  return pasts;
-}
-
-Value grown(Builder& net, const Value& past, const Value& x) {
-  std::vector<std::int64_t> shape = past.shape;
-  shape[2] += x.shape[2];
-  return net.apply("Concat", {past, x}, shape, {1, 0}, {{"axis", std::int64_t{-2}}});
-}
-
-void present_outputs(Builder& net, const std::vector<Past>& pasts) {
-  for (std::size_t layer = 0; layer < pasts.size(); ++layer) {
-    net.output(pasts[layer].key, fmt::format("present.{}.key", layer));
-    net.output(pasts[layer].value, fmt::format("present.{}.value", layer));
+    pasts_.push_back({key, net.input(fmt::format("past_key_values.{}.value", layer), rest)});
   }
 }
 
-Value open_mask(Builder& net, std::int64_t past) {
-  return net.reals(std::vector<double>(static_cast<std::size_t>(past + 1), 0), {1, 1, 1, past + 1});
+void Pasts::write_mask() {
+  const std::int64_t seen = tokens_ + 1;
+  mask_ = position_ ? mask_of_cache(net_, *position_, tokens_)
+                    : net_.reals(std::vector<double>(static_cast<std::size_t>(seen), 0), {1, 1, 1, seen});
+}
+
+Value Pasts::extended(const Value& past, const Value& x) {
+  if (!position_) {
+    std::vector<std::int64_t> shape = past.shape;
+    shape[2] += x.shape[2];
+    return net_.apply("Concat", {past, x}, shape, {1, 0}, {{"axis", std::int64_t{-2}}});
+  }
+  // index_copy along the tokens: the exporter moves them to the front for ScatterND.
+  const std::vector<std::int64_t> to_front{2, 0, 1, 3}, back{1, 2, 0, 3};
+  const Value tokens = net_.transpose(past, to_front);
+  const Value places = net_.apply("Unsqueeze", {*position_, net_.integers({-1}, {1})}, {1, 1}, {});
+  const Value written = net_.apply("ScatterND", {tokens, places, net_.transpose(x, to_front)}, tokens.shape, {1, 0},
+                                   {{"reduction", std::string("none")}});
+  return net_.transpose(written, back);
+}
+
+const Past& Pasts::extended(std::size_t layer, const Value& key, const Value& value) {
+  pasts_[layer].key = extended(pasts_[layer].key, key);
+  pasts_[layer].value = extended(pasts_[layer].value, value);
+  return pasts_[layer];
+}
+
+void Pasts::write_outputs() {
+  for (std::size_t layer = 0; layer < pasts_.size(); ++layer) {
+    net_.output(pasts_[layer].key, fmt::format("present.{}.key", layer));
+    net_.output(pasts_[layer].value, fmt::format("present.{}.value", layer));
+  }
 }
 
 }  // namespace taso::examples

@@ -43,13 +43,33 @@ struct Past {
   Value key, value;
 };
 
-/// Inputs, named as Hugging Face's, for each layer: [batch, heads, tokens, head width].
-std::vector<Past> past_inputs(Builder& net, std::int64_t layers, const std::vector<std::int64_t>& rest);
-/// With the new tokens behind the others.
-Value grown(Builder& net, const Value& past, const Value& x);
-/// Outputs of the same form as the inputs.
-void present_outputs(Builder& net, const std::vector<Past>& pasts);
-/// What the newest token adds to its scores, after `past` others: zeros, because it sees them all.
-Value open_mask(Builder& net, std::int64_t past);
+/// The past of a decoder, in one of two forms: it grows by concatenation, or it is a cache of a fixed length (Hugging
+/// Face's StaticCache), into which new tokens are written at an input `cache_position`.
+class Pasts {
+ public:
+  /// Adds inputs, named as Hugging Face's, for each layer: [batch, heads, tokens, head width].
+  Pasts(Builder& net, std::int64_t layers, std::int64_t heads, std::int64_t tokens, std::int64_t head_width,
+        bool is_static);
+
+  std::size_t layers() const { return pasts_.size(); }
+  /// Makes the mask; before the first layer.
+  void write_mask();
+  /// What is added to the scores of the newest token, which sees all that there are: zeros, and minus infinity where a
+  /// cache has none yet.
+  const Value& mask() const { return mask_; }
+  /// Keys and values of a layer with those of the new token.
+  const Past& extended(std::size_t layer, const Value& key, const Value& value);
+  /// Adds outputs of the same form as the inputs.
+  void write_outputs();
+
+ private:
+  Value extended(const Value& past, const Value& x);
+
+  Builder& net_;
+  std::int64_t tokens_;
+  std::vector<Past> pasts_;
+  std::optional<Value> position_;  // of a cache
+  Value mask_;
+};
 
 }  // namespace taso::examples

@@ -1,6 +1,7 @@
 // GPT-2, one step: Radford and others, Language Models are Unsupervised Multitask Learners, 2019, as Hugging Face's
 // GPT2LMHeadModel is exported. Inputs are a token with its position, and keys and values of the tokens before it, which
-// are outputs too, with the new one behind them. The table of words is the last product's matrix as well.
+// are outputs too, with the new one behind them, or in a cache (Variant::has_static_cache). The table of words is the
+// last product's matrix as well.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -35,7 +36,7 @@ Value approximate_gelu(Builder& net, const Value& x) {
   return net.apply("Mul", {half, net.arithmetic("Add", bend, 1)}, x.shape, {0, 0.43 * x.power.total()});
 }
 
-Value self_attention(Builder& net, const Value& x, const Value& mask, Past& past) {
+Value self_attention(Builder& net, const Value& x, Pasts& pasts, std::size_t layer) {
   const auto scope = net.scope("attn");
   const Value together = product(net, x, "c_attn", 3 * width);
   const std::vector<std::int64_t> shape = x.shape;
@@ -43,32 +44,31 @@ Value self_attention(Builder& net, const Value& x, const Value& mask, Past& past
                                                          {{"axis", std::int64_t{2}}, {"num_outputs", std::int64_t{3}}});
   const Value key = split_heads(net, parts[1], head_width), value = split_heads(net, parts[2], head_width);
   const Value query = split_heads(net, parts[0], head_width);
-  past.key = grown(net, past.key, key);
-  past.value = grown(net, past.value, value);
-  return product(net, join_heads(net, attention(net, query, past.key, past.value, mask)), "c_proj", width);
+  const Past& past = pasts.extended(layer, key, value);
+  return product(net, join_heads(net, attention(net, query, past.key, past.value, pasts.mask())), "c_proj", width);
 }
 
 }  // namespace
 
 void build_gpt2(Builder& net, const Variant& variant) {
   const Value token = net.integer_input("input_ids", {1}), position = net.integer_input("position_ids", {1});
-  std::vector<Past> pasts =
-      past_inputs(net, variant.blocks > 0 ? variant.blocks : 12, {heads, variant.sequence, head_width});
+  Pasts pasts(net, variant.blocks > 0 ? variant.blocks : 12, heads, variant.sequence, head_width,
+              variant.has_static_cache);
   const Value table = net.parameter("wte.weight", {words, width}, {0, 0.14});
   const Value places = net.parameter("wpe.weight", {most_tokens, width}, {0, 0.1});
   const std::vector<std::int64_t> shape{token.shape[0], 1, width};
   Value x = net.apply("Gather", {table, token}, shape, table.power, {{"axis", std::int64_t{0}}});
   x = net.add(x, net.apply("Gather", {places, position}, shape, places.power, {{"axis", std::int64_t{0}}}));
-  const Value mask = open_mask(net, variant.sequence);
-  for (std::size_t layer = 0; layer < pasts.size(); ++layer) {
+  pasts.write_mask();
+  for (std::size_t layer = 0; layer < pasts.layers(); ++layer) {
     const auto scope = net.scope(fmt::format("h.{}", layer));
-    x = net.add(self_attention(net, net.layer_norm(x, "ln_1", epsilon), mask, pasts[layer]), x);
+    x = net.add(self_attention(net, net.layer_norm(x, "ln_1", epsilon), pasts, layer), x);
     const Value inner = product(net, net.layer_norm(x, "ln_2", epsilon), "mlp.c_fc", 4 * width);
     x = net.add(x, product(net, approximate_gelu(net, inner), "mlp.c_proj", width));
   }
   x = net.layer_norm(x, "ln_f", epsilon);
   net.output(net.matmul(x, net.transpose(table, {1, 0})), "logits");
-  present_outputs(net, pasts);
+  pasts.write_outputs();
 }
 
 }  // namespace taso::examples

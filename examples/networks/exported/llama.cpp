@@ -1,6 +1,7 @@
 // Llama decoders, one step: Touvron and others, LLaMA: Open and Efficient Foundation Language Models, 2023, as Hugging
 // Face's LlamaModel is exported. The input is the state of one token; keys and values of the tokens before it are
-// inputs, and outputs with the new one behind them. The table of words and the last product are not part of it.
+// inputs, and outputs with the new one behind them, or in a cache (Variant::has_static_cache). The table of words and
+// the last product are not part of it.
 //
 // `llama_1b` has the layers of Llama 3.2 1B, with four query heads for each head of keys and values. `llama_small` has
 // a layout for tests and quick comparisons, with as many heads of each.
@@ -50,18 +51,17 @@ Value rotated(Builder& net, const Value& x, const Rotation& rotation) {
   return net.add(straight, net.multiply(swapped, rotation.sine));
 }
 
-Value self_attention(Builder& net, const Value& x, const Layout& layout, const Rotation& rotation, const Value& mask,
-                     Past& kept) {
+Value self_attention(Builder& net, const Value& x, const Layout& layout, const Rotation& rotation, Pasts& pasts,
+                     std::size_t layer) {
   const auto scope = net.scope("self_attn");
   const std::int64_t key_width = layout.key_heads * head_width;
   const Value query = split_heads(net, net.linear(x, "q_proj", layout.width, false), head_width);
   const Value key = split_heads(net, net.linear(x, "k_proj", key_width, false), head_width);
   const Value value = split_heads(net, net.linear(x, "v_proj", key_width, false), head_width);
   const Value turned = rotated(net, query, rotation);
-  kept.key = grown(net, kept.key, rotated(net, key, rotation));
-  kept.value = grown(net, kept.value, value);
+  const Past& kept = pasts.extended(layer, rotated(net, key, rotation), value);
   const Value context = attention(net, turned, repeated_heads(net, kept.key, layout.heads),
-                                  repeated_heads(net, kept.value, layout.heads), mask);
+                                  repeated_heads(net, kept.value, layout.heads), pasts.mask());
   return net.linear(join_heads(net, context), "o_proj", layout.width, false);
 }
 
@@ -73,20 +73,20 @@ Value feed_forward(Builder& net, const Value& x, const Layout& layout) {
 }
 
 void build_llama(Builder& net, const Variant& variant, const Layout& layout) {
-  const std::int64_t layers = variant.blocks > 0 ? variant.blocks : layout.layers, past = variant.sequence;
+  const std::int64_t layers = variant.blocks > 0 ? variant.blocks : layout.layers;
   Value x = net.input("inputs_embeds", {tokens, layout.width});
   const Value positions = net.integer_input("position_ids", {tokens});
-  std::vector<Past> pasts = past_inputs(net, layers, {layout.key_heads, past, head_width});
+  Pasts pasts(net, layers, layout.key_heads, variant.sequence, head_width, variant.has_static_cache);
   const Rotation turn = rotation(net, positions, layout.base);
-  const Value mask = open_mask(net, past);
-  for (std::size_t layer = 0; layer < pasts.size(); ++layer) {
+  pasts.write_mask();
+  for (std::size_t layer = 0; layer < pasts.layers(); ++layer) {
     const auto scope = net.scope(fmt::format("layers.{}", layer));
     const Value normal = rms_norm(net, x, "input_layernorm", epsilon);
-    x = net.add(x, self_attention(net, normal, layout, turn, mask, pasts[layer]));
+    x = net.add(x, self_attention(net, normal, layout, turn, pasts, layer));
     x = net.add(x, feed_forward(net, rms_norm(net, x, "post_attention_layernorm", epsilon), layout));
   }
   net.output(rms_norm(net, x, "norm", epsilon), "last_hidden_state");
-  present_outputs(net, pasts);
+  pasts.write_outputs();
 }
 
 }  // namespace

@@ -208,7 +208,9 @@ TASO_API taso_status taso_session_warm_up(taso_session* session, const taso_tens
 
 /* Runs the model. Inputs and outputs are in the order of the model. Type, rank and shape of outputs are filled in;
  * their memory is `data` with `capacity` bytes. An output whose `data` is null gets memory of the host, which
- * taso_tensor_free frees. Inputs are not changed, but an output may lie in the memory of an input.
+ * taso_tensor_free frees. Inputs are not changed, but an output may lie in the memory of an input. If both begin at the
+ * same address, and the model only writes some elements over that input, as a decoder into its cache, it does so in
+ * place; else the input is copied.
  *
  * Sizes that the model leaves open may be 0, as in the first step of a decoder without a past. Such a run does what the
  * model says, without the rewrites of clean-ups and search. For a session on a GPU, the

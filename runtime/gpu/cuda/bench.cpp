@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cost/functions/recurrence.h"
 #include "ops/core/error.h"
 
 namespace taso::gpu::cuda {
@@ -19,6 +20,11 @@ constexpr std::size_t most_rewritten = std::size_t{16} << 20;  // more would not
 std::size_t rounded(std::size_t bytes) { return (bytes + unit - 1) / unit * unit; }
 
 /// Whether the operands should be positive: roots and quotients of numbers of either sign would give NaN.
+/// Whether an operand has the lengths of sequences: random ones would be too short.
+bool has_lengths(const cost::Call& call, const cost::Call::Operand& operand) {
+  return call.function && cost::is_recurrence(call.function->what) && operand.element == ElementType::int32;
+}
+
 bool wants_positive(const cost::Call& call) {
   return std::any_of(call.steps.begin(), call.steps.end(), [](const cost::Call::Step& step) {
     return std::holds_alternative<op::Sqrt>(step.op) || std::holds_alternative<op::Pow>(step.op) ||
@@ -80,6 +86,7 @@ void Bench::set_up(const cost::Call& call, std::size_t scratch_bytes, std::size_
     std::byte* const data = take(rounded(bytes) * copies);
     for (std::size_t copy = 0; copy < copies; ++copy)
       fill_randomly(stream_.get(), data + copy * rounded(bytes), bytes, operand.element, is_positive, seed++);
+    if (has_lengths(call, operand)) poison(stream_.get(), data, bytes);  // -1: they are whole
     read_.push_back({data, bytes});
     if (!operand.is_weight && rewritten_.count < Rewritten::most && left >= unit) {
       // In a network, the end of a large operand was written last.

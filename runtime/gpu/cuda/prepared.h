@@ -60,6 +60,8 @@ class Prepared {
   virtual bool is_exclusive() const { return false; }
   /// What a compiler made for it, if that is worth keeping.
   virtual const KernelBinary* binary() const { return nullptr; }
+  /// Whether it has nothing to do at these addresses.
+  virtual bool is_needless(const Places&) const { return false; }
   /// Throws EnvironmentError if the library refuses.
   virtual void launch(cudaStream_t stream, const Places& places) = 0;
 };

@@ -113,6 +113,7 @@ void Program::launch(const Placement& placement, std::size_t step, std::size_t l
   }
   places.has_one_before = has_one_before && moved.empty();
   for (const auto& one : calls_[step].launches) {
+    if (one->is_needless(places)) continue;
     one->launch(stream, places);
     places.has_one_before = true;
   }

@@ -96,6 +96,9 @@ class Program : public DeviceProgram {
   void enqueue(const Placement& placement, const Way& way, cudaStream_t stream) const;
   /// Which of the caller's addresses can be used in place; the others are the program's own.
   Ends usable(std::span<const CallersMemory> inputs, std::span<const CallersMemory> outputs) const;
+  bool is_in_place(std::size_t input, std::size_t output) const;
+  /// The caller's addresses of inputs that are outputs too; the others are the program's own.
+  Ends only_in_place(const Ends& ends) const;
   /// The program on these addresses, if they have been passed before; null if not.
   const Bound* bound(const Ends& ends);
   void bring(const CallersMemory& input, std::size_t index, cudaStream_t stream) const;

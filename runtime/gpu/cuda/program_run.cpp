@@ -116,11 +116,27 @@ Program::Ends Program::usable(std::span<const CallersMemory> inputs, std::span<c
     if (steps_.input_bytes[i] == 0 || !is_usable(inputs[i], steps_.input_elements[i])) continue;
     bool is_overwritten = false;  // by a step that may run before the last one that reads it
     for (std::size_t j = 0; j < outputs.size(); ++j)
-      is_overwritten =
-          is_overwritten || overlap(inputs[i].data, steps_.input_bytes[i], ends.outputs[j], steps_.output_bytes[j]);
+      if (inputs[i].data != ends.outputs[j] || !is_in_place(i, j))
+        is_overwritten =
+            is_overwritten || overlap(inputs[i].data, steps_.input_bytes[i], ends.outputs[j], steps_.output_bytes[j]);
     if (!is_overwritten) ends.inputs[i] = inputs[i].data;
   }
   return ends;
+}
+
+bool Program::is_in_place(std::size_t input, std::size_t output) const {
+  const DeviceSteps::InPlace pair{static_cast<std::uint32_t>(input), static_cast<std::uint32_t>(output)};
+  return std::find(steps_.in_place.begin(), steps_.in_place.end(), pair) != steps_.in_place.end();
+}
+
+Program::Ends Program::only_in_place(const Ends& ends) const {
+  Ends some = own_;
+  for (const DeviceSteps::InPlace& pair : steps_.in_place) {
+    if (ends.inputs[pair.input] != ends.outputs[pair.output]) continue;
+    some.inputs[pair.input] = ends.inputs[pair.input];
+    some.outputs[pair.output] = ends.outputs[pair.output];
+  }
+  return some;
 }
 
 const Program::Bound* Program::bound(const Ends& ends) {
@@ -184,7 +200,12 @@ void Program::enqueue(std::span<const CallersMemory> inputs, std::span<const Cal
   if (!is_captured && has_run_ && last_stream_ != stream)
     require(cudaStreamWaitEvent(queue, last_.get(), 0), "the last run");
   Ends ends = usable(inputs, outputs);
-  const Bound* const here = ends == own_ ? nullptr : bound(ends);
+  const Bound* here = ends == own_ ? nullptr : bound(ends);
+  // Small inputs may lie elsewhere in each run; what is written in place is large, and stays.
+  if (const Ends some = only_in_place(ends); here == nullptr && some != own_ && some != ends) {
+    here = bound(some);
+    ends = some;
+  }
   if (here == nullptr) ends = own_;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (steps_.input_bytes[i] > 0 && ends.inputs[i] == own_.inputs[i]) bring(inputs[i], i, queue);

@@ -94,10 +94,14 @@ class PreparedSource : public Prepared {
         block_(launch.block),
         shared_(launch.shared_bytes),
         begins_early_(begins_early),
+        only_copies_(launch.only_copies),
         arguments_(launch.arguments) {}
 
   std::size_t workspace_bytes() const override { return 0; }
   const KernelBinary* binary() const override { return binary_.get(); }
+  bool is_needless(const Places& places) const override {
+    return only_copies_ && places.of(arguments_.front()) == places.of(arguments_.back());
+  }
 
   void launch(cudaStream_t stream, const Places& places) override {
     std::vector<void*> pointers;
@@ -122,7 +126,7 @@ class PreparedSource : public Prepared {
   cudaKernel_t kernel_;
   dim3 grid_, block_;
   std::uint32_t shared_;
-  bool begins_early_;
+  bool begins_early_, only_copies_;
   std::vector<Argument> arguments_;
 };
 

@@ -2,6 +2,7 @@
 // integers and numbers of each are.
 #include <algorithm>
 
+#include "cost/functions/recurrence.h"
 #include "ops/core/error.h"
 #include "runtime/gpu/functions/place_writer.h"
 #include "runtime/gpu/functions/source.h"
@@ -260,6 +261,27 @@ SourceLaunch scattered_elements(const cost::Call& call) {
   return to.finish();
 }
 
+/// A cache, into which the newest tokens of each example are written from a place of its own on.
+SourceLaunch scattered_tokens(const cost::Call& call) {
+  const cost::Call::Function& function = *call.function;
+  const Extents& updates = call.read[function.operands[1]].extents;
+  const auto axis = static_cast<std::size_t>(function.what.integers[0]);
+  const bool is_circular = function.what.integers[1] != 0;
+  PlaceWriter to(call, "scattered", ops::count(updates));
+  to.indices("i", "i", updates);
+  const std::int64_t length = to.extents(0)[axis];
+  to.code().line("const long long begin = {};", to.has(2) ? to.element(2, "i0") : "0");
+  if (is_circular)
+    to.code().line("const whole taken = static_cast<whole>(((begin % {0} + {0}) + i{1}) % {0});", length, axis);
+  else
+    to.code().line("const whole taken = static_cast<whole>(begin < 0 ? 0 : begin > {0} ? {0} : begin) + i{1};",
+                   length - updates[axis], axis);
+  std::vector<std::string> indices = numbered("i", updates.size());
+  indices[axis] = "taken";
+  to.code().line("w0[{}] = {};", PlaceWriter::place(indices, to.extents(0)), to.element(1, "i"));
+  return to.finish();
+}
+
 }  // namespace
 
 SourceLaunch place_source(const cost::Call& call) {
@@ -274,13 +296,18 @@ SourceLaunch place_source(const cost::Call& call) {
 
 std::vector<SourceLaunch> scatter_sources(const cost::Call& call) {
   const cost::Call::Function& function = *call.function;
-  const Extents& updates = call.read[function.operands[2]].extents;
+  const bool has_indices = function.what.name != "TensorScatter";
+  const Extents& updates = call.read[function.operands[has_indices ? 2 : 1]].extents;
   std::vector<SourceLaunch> launches;
   PlaceWriter copy(call, "copied", ops::count(call.written[0].extents));
   copy.code().line("w0[i] = {};", copy.element(0, "i"));
   launches.push_back(copy.finish());
   if (ops::count(updates) == 0 || ops::count(call.written[0].extents) == 0) return launches;
-  launches.push_back(function.what.name == "ScatterND" ? scattered_runs(call) : scattered_elements(call));
+  launches.back().only_copies = true;
+  if (function.what.name == "TensorScatter")
+    launches.push_back(scattered_tokens(call));
+  else
+    launches.push_back(function.what.name == "ScatterND" ? scattered_runs(call) : scattered_elements(call));
   return launches;
 }
 
@@ -289,7 +316,9 @@ std::vector<SourceLaunch> function_sources(const cost::Call& call) {
   switch (call.function->what.family) {
     case Family::element: break;
     case Family::rows: return {row_function_source(call)};
-    case Family::scan: return {scan_source(call)};
+    case Family::scan:
+      if (cost::is_recurrence(call.function->what)) return recurrent_sources(call);
+      return {scan_source(call)};
     case Family::place: return {place_source(call)};
     case Family::scatter: return scatter_sources(call);
     case Family::top: return {top_source(call)};

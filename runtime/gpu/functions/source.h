@@ -8,8 +8,9 @@
 
 namespace taso::gpu {
 
-/// The launches, one after the other.
+/// The launches, one after the other, and the scratch memory that they share.
 std::vector<SourceLaunch> function_sources(const cost::Call& call);
+std::int64_t scratch_bytes_of_function(const cost::Call& call);
 
 /// Passes over rows, then a result per row or per element: a block, or a part of one, for each row.
 SourceLaunch row_function_source(const cost::Call& call);
@@ -21,6 +22,8 @@ SourceLaunch top_source(const cost::Call& call);
 SourceLaunch place_source(const cost::Call& call);
 /// A copy of operand 0, and the updates.
 std::vector<SourceLaunch> scatter_sources(const cost::Call& call);
+/// RNN, GRU and LSTM: products with all inputs, then all steps.
+std::vector<SourceLaunch> recurrent_sources(const cost::Call& call);
 /// The range of operand 0 by one block, then the quantised numbers.
 std::vector<SourceLaunch> dynamic_quantisation_sources(const cost::Call& call);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/host/inference/rules.h"
+#include "runtime/host/slice_end.h"
 
 namespace taso::runtime::inference {
 namespace {
@@ -142,6 +143,7 @@ void slice(Inference& node) {
   const Shape* const shape = node.shape(0);
   if (!data || !starts || !ends || !steps || shape == nullptr || shape->size() != 1) return;
   if (starts->size() != 1 || ends->size() != 1 || steps->size() != 1 || steps->front() == 0) return;
+  if (is_ambiguous_slice(ends->front(), steps->front())) return;
   const auto length = static_cast<std::int64_t>(data->size());
   const std::int64_t step = steps->front();
   const auto clamped = [&](std::int64_t bound) {

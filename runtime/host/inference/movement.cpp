@@ -3,6 +3,7 @@
 
 #include "ops/core/minimum.h"
 #include "runtime/host/inference/rules.h"
+#include "runtime/host/slice_end.h"
 
 namespace taso::runtime::inference {
 namespace {
@@ -186,6 +187,7 @@ std::optional<Dim> slice_length(Dim extent, Dim start, Dim end, std::int64_t ste
   }
   // Backwards: only over the whole axis, or if everything is known.
   if (step == 0 || step < -far || !start.is_static() || !end.is_static()) return std::nullopt;
+  if (is_ambiguous_slice(end.value(), step)) return std::nullopt;
   const bool from_last = start.value() == -1 || start.value() >= far - 1;
   if (from_last && end.value() <= -far + 1) return ceil_div(extent, -step);
   if (!extent.is_static()) return std::nullopt;

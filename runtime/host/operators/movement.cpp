@@ -6,6 +6,7 @@
 #include "runtime/host/copy.h"
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
+#include "runtime/host/slice_end.h"
 
 namespace taso::runtime {
 namespace {
@@ -226,6 +227,9 @@ Arrays slice(const HostCall& call) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     const std::int64_t extent = x.extents()[places[i]];
     require(call, steps[i] != 0, "a step is 0");
+    require(call, !is_ambiguous_slice(ends[i], steps[i]),
+            "it runs backwards to the largest number, which ONNX and ONNX Runtime understand differently; use the "
+            "smallest number");
     const std::int64_t step = std::clamp(steps[i], -extent - 1, extent + 1);
     // Backwards, the slice may start at the last element and end one before the first.
     const std::int64_t last = step > 0 ? extent : extent - 1;

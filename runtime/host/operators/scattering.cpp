@@ -1,10 +1,11 @@
-// Operators that write given values into a copy of a tensor.
+// Operators that write given values into a tensor: a copy of it, or its own memory (overwriting.h).
 #include <algorithm>
 #include <cmath>
 
 #include "ops/core/tensor.h"
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
+#include "runtime/host/overwriting.h"
 
 namespace taso::runtime {
 namespace {
@@ -43,32 +44,41 @@ T reduced(Reduction reduction, T old, T update) {
   }
 }
 
-Array copied(const HostCall& call, const Array& x) {
-  Array result = make_array(call, x.type(), x.extents());
-  std::memcpy(result.mutable_data(), x.data(), x.bytes());
-  return result;
+/// The result, with the elements of an operand so far: a copy, or the operand itself where that may be overwritten.
+struct Changed {
+  Array result;
+  std::byte* data;  ///< of the result
+};
+
+Changed changed(const HostCall& call, const Array& x) {
+  if (std::byte* const data = OverwritePermission::for_operand(x)) return {x, data};
+  Array copy = make_array(call, x.type(), x.extents());
+  std::byte* const data = copy.mutable_data();
+  if (x.bytes() > 0) std::memcpy(data, x.data(), x.bytes());
+  return {std::move(copy), data};
 }
 
-/// Combines result[places[i] * run + k] with updates[i * run + k], in the order of i.
-void write_runs(Array& result, const Array& updates, const std::vector<std::int64_t>& places, std::size_t run,
-                Reduction reduction) {
+/// Combines element places[i] * run + k of the operand with updates[i * run + k], in the order of i.
+Arrays with_runs(const HostCall& call, const Array& updates, const std::vector<std::int64_t>& places, std::size_t run,
+                 Reduction reduction) {
+  Changed to = changed(call, call.input(0));
   if (reduction == Reduction::none) {
-    const std::size_t bytes = run * size_of(result.type());
-    std::byte* to = result.mutable_data();
+    const std::size_t bytes = run * size_of(to.result.type());
     for (std::size_t i = 0; i < places.size() && bytes > 0; ++i)
-      std::memcpy(to + unsign(places[i]) * bytes, updates.data() + i * bytes, bytes);
-    return;
+      std::memcpy(to.data + unsign(places[i]) * bytes, updates.data() + i * bytes, bytes);
+    return {std::move(to.result)};
   }
-  with_element_type(result.type(), [&](auto tag) {
+  with_element_type(to.result.type(), [&](auto tag) {
     using T = decltype(tag);
-    const auto to = result.mutable_values<T>();
+    T* const elements = reinterpret_cast<T*>(to.data);
     const auto from = updates.values<T>();
     for (std::size_t i = 0; i < places.size(); ++i)
       for (std::size_t k = 0; k < run; ++k) {
-        T& old = to[unsign(places[i]) * run + k];
+        T& old = elements[unsign(places[i]) * run + k];
         old = reduced(reduction, old, from[i * run + k]);
       }
   });
+  return {std::move(to.result)};
 }
 
 Arrays scatter_elements(const HostCall& call) {
@@ -90,9 +100,7 @@ Arrays scatter_elements(const HostCall& call) {
     std::int64_t& place = places[next++];
     place = index_in(call, place, x.extents()[axis]) * axis_stride + flat_index(index, strides);
   });
-  Array result = copied(call, x);
-  write_runs(result, updates, places, 1, read_reduction(call));
-  return {std::move(result)};
+  return with_runs(call, updates, places, 1, read_reduction(call));
 }
 
 Arrays scatter_nd(const HostCall& call) {
@@ -115,10 +123,8 @@ Arrays scatter_nd(const HostCall& call) {
       place = place * x.extents()[k] + index_in(call, values[i * unsign(depth) + k], x.extents()[k]);
     places[i] = place;
   }
-  Array result = copied(call, x);
-  write_runs(result, updates, places, unsign(product(call, x.extents(), unsign(depth), x.rank())),
-             read_reduction(call));
-  return {std::move(result)};
+  const std::int64_t run = product(call, x.extents(), unsign(depth), x.rank());
+  return with_runs(call, updates, places, unsign(run), read_reduction(call));
 }
 
 Arrays tensor_scatter(const HostCall& call) {
@@ -142,16 +148,14 @@ Arrays tensor_scatter(const HostCall& call) {
     if (mode == "circular" && length > 0) begin %= length;
     require(call, mode == "circular" || begin <= length - added, "an update reaches beyond the cache");
   }
-  Array result = copied(call, x);
-  if (update.size() == 0) return {result};
+  if (update.size() == 0) return {x};
   const std::int64_t outer = product(call, x.extents(), 0, axis), per_batch = outer / x.extents()[0];
   const std::size_t run = unsign(product(call, x.extents(), axis + 1, x.rank()));
   std::vector<std::int64_t> places;
   for (std::int64_t i = 0; i < outer; ++i)
     for (std::int64_t k = 0; k < added; ++k)
       places.push_back(i * length + (begins[unsign(i / per_batch)] + k) % length);
-  write_runs(result, update, places, run, Reduction::none);
-  return {std::move(result)};
+  return with_runs(call, update, places, run, Reduction::none);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "cli/bench/figures.h"
 
+#include <algorithm>
+#include <fstream>
 #include <limits>
 #include <tuple>
 #include <vector>
@@ -7,12 +9,54 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.h"
+#include "tests/source_folder.h"
 
 namespace taso::test {
 
 using namespace cli;
 
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The fields of `value` that `schema` says nothing of, and those that it requires and that are missing.
+void compare_fields(const Json& value, Json schema, const Json& root, std::vector<std::string>& different) {
+  if (schema.contains("$ref")) schema = root.at(Json::json_pointer(schema["$ref"].get<std::string>().substr(1)));
+  for (const auto& one : schema.value("required", Json::array()))
+    if (!value.contains(one.get<std::string>())) different.push_back("missing: " + one.get<std::string>());
+  if (value.is_array())
+    for (const Json& one : value) compare_fields(one, schema.at("items"), root, different);
+  if (!value.is_object()) return;
+  for (const auto& [name, part] : value.items()) {
+    const Json& properties = schema.at("properties");
+    if (!properties.contains(name))
+      different.push_back("not described: " + name);
+    else
+      compare_fields(part, properties.at(name), root, different);
+  }
+}
+
+/// Everything that a run on a GPU can tell.
+BenchReport with_all_fields() {
+  BenchReport report;
+  report.device = "a GPU";
+  report.versions = "its libraries";
+  report.precision = cost::Precision::tf32;
+  for (const char* name : {"first.onnx", "second.onnx"}) {
+    BenchFigures& one = report.models.emplace_back();
+    one.model = name;
+    one.microseconds = {100, 101};
+    one.predicted = 99;
+    one.predicted_alone = 110;
+    one.lanes = {.lanes = 2, .time = 99, .alone = 109, .others = "1: 109"};
+    one.layout = "channels last";
+    one.on_host = {"NonZero"};
+    one.check = cli::Agreement{false, 0.5, 0.01};
+    one.range = "y";
+    one.profile = {{"conv", "engine 3", 10, 11}};
+  }
+  return report;
+}
 
 /// Runs that vary by a thousandth.
 std::vector<double> around(double middle) {
@@ -58,6 +102,17 @@ TEST_CASE("the error of outputs is shown with the error by rounding alone, where
     const auto model = nlohmann::ordered_json::parse(json_of(checked(check)))["models"][0];
     CHECK(model.value("check", nlohmann::ordered_json()).dump() == json);
   }
+}
+
+TEST_CASE("the schema of the figures describes all fields", "[figures]") {
+  std::ifstream file(source_folder() / "cli/schemas/bench-report.schema.json");
+  const Json schema = Json::parse(file);
+  std::vector<std::string> different;
+  compare_fields(Json::parse(json_of(with_all_fields())), schema, schema, different);
+  CHECK(different == std::vector<std::string>{});
+  compare_fields(Json::parse(R"({"models":[{"odd":1}]})"), schema, schema, different);
+  CHECK(std::count(different.begin(), different.end(), "not described: odd") == 1);
+  CHECK(std::count(different.begin(), different.end(), "missing: kernels") == 1);
 }
 
 TEST_CASE("low rates are not rounded to 0 or 1", "[figures]") {

@@ -24,7 +24,7 @@ RandomCall random_attention(Random& random) {
   CallBuilder builder(random, random.pick(types));
   const std::int64_t rows = random.pick(sizes), keys = random.chance(0.25) ? 300 : random.pick(sizes);
   const std::int64_t depth = random.pick(widths), columns = random.pick(widths);
-  Extents batch(random.below(3));
+  Extents batch(random.below(4));
   for (std::int64_t& extent : batch) extent = random.between(1, 3);
   const auto with = [](Extents extents, std::int64_t down, std::int64_t across) {
     extents.insert(extents.end(), {down, across});

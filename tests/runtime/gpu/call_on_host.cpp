@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "ops/core/error.h"
 #include "runtime/host/host.h"
@@ -67,16 +68,18 @@ std::int64_t onnx_code(ElementType element) {
   return std::find(std::begin(types), std::end(types), element) - std::begin(types);
 }
 
-/// Computes an element function with the interpreter.
+/// Computes a function of elements, or a scatter without a reduction, with the interpreter.
 Array computed(const cost::Call& call, const std::vector<const std::byte*>& read) {
   const cost::DeviceFunction& what = call.function->what;
-  check(what.family == cost::DeviceFunction::Family::element, "other functions have tests of their own");
+  const bool is_scatter = what.name == "ScatterElements" && what.integers.at(0) == 0;
+  check(is_scatter || what.family == cost::DeviceFunction::Family::element, "other functions have tests of their own");
   const std::string name = what.name.substr(0, what.name.find('_'));
   runtime::Attributes attributes;
   if (name.ends_with("quantizeLinear") || name.ends_with("QuantizeLinear")) {
     attributes.set("axis", what.integers.at(0));
     attributes.set("output_dtype", onnx_code(call.written[0].element));
   }
+  if (is_scatter) attributes.set("axis", what.integers.at(1));
   std::vector<std::optional<Array>> operands;
   for (const std::uint32_t operand : call.function->operands)
     operands.emplace_back(gathered(call.read[operand], read[operand]));
@@ -165,15 +168,24 @@ void run_on_host(const cost::Call& call, const std::vector<const std::byte*>& re
 
 std::vector<std::vector<std::byte>> run_on_host(const DeviceSteps& steps,
                                                 const std::vector<std::vector<std::byte>>& inputs,
-                                                const std::vector<std::uint32_t>& order) {
+                                                const std::vector<std::uint32_t>& order, bool in_place) {
   check(order.empty() || order.size() == steps.steps.size(), "an order of all steps");
   std::vector<std::vector<std::byte>> outputs;
   for (const std::int64_t bytes : steps.output_bytes) outputs.emplace_back(static_cast<std::size_t>(bytes));
+  std::map<std::uint32_t, std::uint32_t> output_of;  // by input
+  for (const DeviceSteps::InPlace& pair : steps.in_place) {
+    if (!in_place) break;
+    output_of[pair.input] = pair.output;
+    outputs.at(pair.output) = inputs.at(pair.input);
+  }
   std::vector<std::byte> arena(static_cast<std::size_t>(steps.arena_bytes), std::byte{0xA5});
   const auto range = [&](const gpu::Binding& binding, std::int64_t bytes) -> std::byte* {
     const std::vector<std::byte>* memory = &arena;
     if (binding.place == gpu::Binding::Place::weights) memory = &weights_of(steps, binding.index);
-    if (binding.place == gpu::Binding::Place::input) memory = &inputs.at(binding.index);
+    if (binding.place == gpu::Binding::Place::input) {
+      const auto output = output_of.find(binding.index);
+      memory = output == output_of.end() ? &inputs.at(binding.index) : &outputs.at(output->second);
+    }
     if (binding.place == gpu::Binding::Place::output) memory = &outputs.at(binding.index);
     check(binding.offset >= 0 && binding.offset + bytes <= static_cast<std::int64_t>(memory->size()),
           "a step stays within its memory");

@@ -15,10 +15,11 @@ struct HostWeights : gpu::WeightBlock {
   std::vector<std::byte> bytes;
 };
 
-/// Runs a whole program step by step, on memory as on a device; in the given order of steps, if there is one.
+/// Runs a whole program step by step, on memory as on a device; in the given order of steps, if there is one. Inputs
+/// that may be the memory of an output are, if that is asked for.
 std::vector<std::vector<std::byte>> run_on_host(const gpu::DeviceSteps& steps,
                                                 const std::vector<std::vector<std::byte>>& inputs,
-                                                const std::vector<std::uint32_t>& order = {});
+                                                const std::vector<std::uint32_t>& order = {}, bool in_place = false);
 
 /// The bytes from the first to the last element.
 std::int64_t span_bytes(const cost::Call::Operand& operand);

@@ -203,6 +203,50 @@ void check_execution(const Graph& graph, Random& random, cost::Precision precisi
   }
 }
 
+/// Attention as PyTorch exports it for grouped heads: keys and values of a past and of new tokens, each head repeated.
+Graph grouped_attention(std::int64_t batch, std::int64_t tokens, std::int64_t key_heads, bool has_past) {
+  constexpr std::int64_t heads = 8, width = 16;
+  const std::int64_t past = has_past ? 70 : 0, keys = past + tokens, each = heads / key_heads;
+  Graph graph;
+  graph.pool = std::make_shared<Pool>();
+  Pool& pool = *graph.pool;
+  const auto input = [&](const std::string& name, const Extents& extents) {
+    graph.inputs.push_back(pool.input(name, {ElementType::float32, shape_of(extents)}));
+    return graph.inputs.back();
+  };
+  const auto constant = [&](const char* name, Array array) {
+    const Type type{array.type(), shape_of(array.extents())};
+    return pool.constant(name, type, std::make_shared<HeldWeight>(std::move(array)));
+  };
+  const auto split_heads = [&](const Value& x, std::int64_t many) {
+    return pool.apply(op::Transpose{{0, 2, 1, 3}},
+                      {pool.apply(op::Reshape{shape_of({batch, tokens, many, width})}, {x})});
+  };
+  const Value target = constant("target", Array::of<std::int64_t>({5}, {batch, key_heads, each, keys, width}));
+  const auto grown = [&](const std::string& name) {
+    Value x = split_heads(input(name, {batch, tokens, key_heads * width}), key_heads);
+    if (has_past) {
+      x = pool.apply(op::Concat{2}, {input("past_" + name, {batch, key_heads, past, width}), x});
+      graph.outputs.push_back(x);
+    }
+    const Value apart = pool.apply(op::Reshape{shape_of({batch, key_heads, 1, keys, width})}, {x});
+    const Value many =
+        apply_plain(pool, plain("Expand"), {ElementType::float32, shape_of({batch, key_heads, each, keys, width})},
+                    {apart, target});
+    return pool.apply(op::Reshape{shape_of({batch, heads, keys, width})}, {many});
+  };
+  const Value query = split_heads(input("query", {batch, tokens, heads * width}), heads), key = grown("key");
+  const Value scale = constant("scale", Array::scalar(0.5F));
+  const Value turned = pool.apply(op::Mul{}, {pool.apply(op::Transpose{{0, 1, 3, 2}}, {key}), scale});
+  Random random(3);
+  const Value mask = constant("mask", random_array(random, ElementType::float32, {1, heads, tokens, keys}));
+  const Value scores = pool.apply(op::Add{}, {pool.apply(op::MatMul{}, {query, turned}), mask});
+  const Value sums = pool.apply(op::MatMul{}, {pool.apply(op::Softmax{3}, {scores}), grown("value")});
+  graph.outputs.push_back(pool.apply(op::Reshape{shape_of({batch, tokens, heads * width})},
+                                     {pool.apply(op::Transpose{{0, 2, 1, 3}}, {sums})}));
+  return graph;
+}
+
 /// A body that takes rows, or casts, and declares this movement.
 class Mover : public OpaqueBody {
  public:
@@ -336,6 +380,28 @@ TEST_CASE("programs compute the meaning of the graph, in either layout, also con
   }
   CHECK(counts.schedules > counts.plans);
   CHECK(counts.arena_bytes < 2 * counts.planned_bytes);
+}
+
+TEST_CASE("heads that share keys and values read them in place") {
+  for (const std::int64_t batch : {1, 2})
+    for (const std::int64_t tokens : {1, 3})
+      for (const std::int64_t key_heads : {1, 2, 4})
+        for (const bool has_past : {false, true}) {
+          INFO(batch << " examples, " << tokens << " tokens, " << key_heads << " heads of keys"
+                     << (has_past ? ", past" : ""));
+          const Graph graph = grouped_attention(batch, tokens, key_heads, has_past);
+          Random random(5);
+          check_execution(graph, random, cost::Precision::fp32, 1e-4);
+          const cost::WholeGraph view(graph);
+          for (const cost::Kernel& kernel : cost::kernels_of(view)) {
+            CHECK(kernel.kind != cost::Kernel::Kind::opaque);  // no Expand
+            if (kernel.kind != cost::Kernel::Kind::attention) continue;
+            const cost::Call call = cost::call_of(view, kernel, cost::Precision::fp32).call;
+            INFO(cost::text_of(call));
+            const std::vector<Lowering> ways = lowerings(call);
+            CHECK(ways.at(0).name.starts_with(has_past ? "attention" : "parts"));  // which is not for few keys
+          }
+        }
 }
 
 TEST_CASE("corrections are written over the corrected value in any order that a schedule allows") {

@@ -194,6 +194,7 @@ const Table& table() {
     add_row_functions(all);
     add_place_functions(all);
     add_quantised_functions(all);
+    add_recurrent_functions(all);
     return all;
   }();
   return made;

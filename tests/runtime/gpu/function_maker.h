@@ -116,5 +116,6 @@ void add_element_functions(Table& table);
 void add_row_functions(Table& table);
 void add_place_functions(Table& table);
 void add_quantised_functions(Table& table);
+void add_recurrent_functions(Table& table);
 
 }  // namespace taso::test::functions

@@ -129,6 +129,16 @@ struct Launched {
 struct OnHost {
   cost::PlacedCall placed;
   std::vector<std::vector<std::byte>> read, written;
+  std::vector<std::byte> scratch = {};
+
+  void* memory(const Argument& argument) {
+    switch (argument.place) {
+      case Argument::Place::read: return read.at(argument.index).data();
+      case Argument::Place::written: return written.at(argument.index).data();
+      case Argument::Place::scratch: break;
+    }
+    return scratch.data() + argument.offset;
+  }
 };
 
 OnHost on_host(const Single& single) {
@@ -170,6 +180,7 @@ TEST_CASE("kernels for opaque operators compute what the host does", "[functions
       calls.push_back(on_host(singles[i]));
       const cost::Call& call = calls.back().placed.call;
       const std::vector<Lowering> ways = lowerings(call);
+      calls.back().scratch.resize(static_cast<std::size_t>(ways.at(0).scratch_bytes), std::byte{0xA5});
       for (const Launch& launch : ways.at(0).launches) {
         launched.push_back({i - first, std::get<SourceLaunch>(launch)});
         launches.push_back(launched.back().launch);
@@ -179,9 +190,7 @@ TEST_CASE("kernels for opaque operators compute what the host does", "[functions
     for (std::size_t k = 0; k < launched.size(); ++k) {
       OnHost& memory = calls[launched[k].single];
       std::vector<void*> arguments;
-      for (const Argument& argument : launched[k].launch.arguments)
-        arguments.push_back(
-            (argument.place == Argument::Place::read ? memory.read : memory.written).at(argument.index).data());
+      for (const Argument& argument : launched[k].launch.arguments) arguments.push_back(memory.memory(argument));
       kernels.run(k, launched[k].launch, arguments);
     }
     for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -198,6 +207,37 @@ TEST_CASE("kernels for opaque operators compute what the host does", "[functions
       }
     }
     if (compiler.is_there()) CHECK(compiler.complaints(DeviceCompiler::joined(launches)) == "");
+  }
+}
+
+TEST_CASE("scatters write in place if operand and result are the same memory", "[functions]") {
+  std::vector<Single> singles;
+  for (const std::string name : {"ScatterElements", "ScatterND", "TensorScatter"})
+    for (std::uint64_t seed = 1; seed <= cases_of_each(); ++seed) {
+      Random random(seed);
+      singles.emplace_back(random_function(name, random), cost::Precision::fp32);
+    }
+  std::vector<SourceLaunch> launches;
+  for (const Single& single : singles) {
+    const std::vector<Lowering> ways = lowerings(on_host(single).placed.call);
+    REQUIRE(ways.at(0).launches.size() == 2);
+    REQUIRE(std::get<SourceLaunch>(ways[0].launches[0]).only_copies);
+    launches.push_back(std::get<SourceLaunch>(ways[0].launches[1]));
+    REQUIRE_FALSE(launches.back().only_copies);
+  }
+  const HostKernels kernels(launches);
+  for (std::size_t k = 0; k < launches.size(); ++k) {
+    OnHost memory = on_host(singles[k]);
+    std::byte* const data = memory.read.at(memory.placed.call.function->operands[0]).data();
+    std::vector<void*> arguments;
+    for (const Argument& argument : launches[k].arguments)
+      arguments.push_back(argument.place == Argument::Place::read ? memory.read.at(argument.index).data() : data);
+    kernels.run(k, launches[k], arguments);
+    const Array& expected = singles[k].expected.at(0);
+    const std::span<const std::byte> bytes(data, expected.bytes());
+    INFO(singles[k].node.function.name << ", number " << k);
+    CHECK(difference(singles[k], from_device(bytes, expected.type(), expected.extents(), cost::Precision::fp32),
+                     expected) == "");
   }
 }
 

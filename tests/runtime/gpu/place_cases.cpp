@@ -84,6 +84,21 @@ void add_place_functions(Table& table) {
     updates.insert(updates.begin(), many);
     m.add(some_array(m.random, type, updates));
   };
+  table["TensorScatter"] = [](Maker& m) {
+    const ElementType type = any_type(m.random);
+    const Extents cache = m.add(some_array(m.random, type, some_extents(m.random, 2, 4))).extents();
+    const std::size_t axis = 1 + m.random.below(cache.size() - 1);
+    Extents added = cache;
+    added[axis] = m.random.between(1, cache[axis]);
+    m.add(some_array(m.random, type, added));
+    const bool is_circular = m.random.chance(0.4);
+    std::vector<std::int64_t> begins;
+    for (std::int64_t i = 0; i < cache[0]; ++i)
+      begins.push_back(m.random.between(0, is_circular ? 3 * cache[axis] : cache[axis] - added[axis]));
+    if (m.random.chance(0.8)) m.add(numbers(begins));
+    m.set("axis", static_cast<std::int64_t>(axis));
+    if (is_circular) m.set("mode", std::string("circular"));
+  };
   table["Tile"] = [](Maker& m) {
     m.add(some_array(m.random, any_type(m.random), some_extents(m.random, 1, 5, 300)));
     std::vector<std::int64_t> repeats;

@@ -198,6 +198,8 @@ TEST_CASE("a slice clamps its ends and may run backwards") {
   check_floats(run("Slice", {x, list({0}), list({5}), list({0}), list({huge})})[0], {1}, {0});
   check_floats(run("Slice", {x, list({4}), list({least}), list({0}), list({least})})[0], {1}, {4});
   CHECK(run("Slice", {x, list({3}), list({1})})[0].extents() == Extents{0});
+  for (const std::int64_t end : {huge, std::int64_t{std::numeric_limits<std::int32_t>::max()}})
+    CHECK_THROWS_AS(run("Slice", {x, list({3}), list({end}), list({0}), list({-1})}), InputError);
   check_floats(run("Slice", {x}, with({{"starts", Integers{-2}}, {"ends", Integers{5}}}), 9)[0], {2}, {3, 4});
 }
 

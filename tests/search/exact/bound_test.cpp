@@ -35,7 +35,7 @@ std::unique_ptr<cost::RecordedPrices> some_prices(const Graph& graph, Random& ra
 
 BoundOptions options_for(cost::Layout layout) {
   BoundOptions options;
-  options.pricing.layout = layout;
+  options.choosing.pricing.layout = layout;
   options.saturation.most_computations = 400;
   options.saturation.most_rounds = 4;
   return options;
@@ -53,7 +53,7 @@ TEST_CASE("the least prices of operators never exceed the price of a plan") {
       const BoundOptions options = options_for(layout);
       const auto check_with = [&](const cost::KernelPrices& prices) {
         CHECK(search::bound_of(graph, graph, {}, prices, options).least <=
-              cost::plan(graph, prices, options.pricing).cost);
+              cost::plan(graph, prices, options.choosing.pricing).cost);
       };
       check_with(cost::LaunchCount());
       check_with(cost::Roofline());

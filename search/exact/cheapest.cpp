@@ -1,0 +1,413 @@
+#include "search/exact/cheapest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <unordered_map>
+
+#include "cost/plan/repeated_heads.h"
+#include "cost/pricing/call.h"
+#include "ops/core/error.h"
+#include "search/exact/integer_program.h"
+#include "search/exact/lone_computation.h"
+
+namespace taso::search {
+namespace {
+
+using cost::Cost;
+using cost::Kernel;
+using cost::Role;
+
+/// Chooses computations of an equality graph by an integer program.
+class Choosing {
+ public:
+  Choosing(const EqualityGraph& graph, const Graph& given, const cost::KernelPrices& prices,
+           const CheapestOptions& options)
+      : graph_(graph), store_(graph.store()), prices_(prices), options_(options) {
+    const cost::WholeGraph view(given, options.pricing.sizes, options.pricing.layout);
+    for (const Kernel& kernel : cost::kernels_of(view))
+      if (kernel.kind == Kernel::Kind::opaque && !cost::can_be_called(view, kernel))
+        on_host_.emplace(&view.node(kernel.main), prices.price(view, kernel));
+  }
+
+  Cheapest run() {
+    Cheapest cheapest;
+    find_useful();
+    find_prices();
+    make_program();
+    double best = 0;
+    while (cheapest.solved < options_.most_solved) {
+      const IntegerProgram::Solution solution = program_.solve(options_.most_nodes, start());
+      ++cheapest.solved;
+      check(solution.end != IntegerProgram::Solution::End::impossible, "the given graph is a solution");
+      best = std::max(best, solution.bound);
+      if (solution.values.empty() && program_.variables() > 0) break;
+      if (!forbid_cycles(solution.values)) {
+        cheapest.is_exact = solution.end == IntegerProgram::Solution::End::solved;
+        cheapest.nodes = chosen(solution.values);
+        break;
+      }
+      if (options_.should_end && options_.should_end()) break;
+    }
+    cheapest.least = static_cast<Cost>(std::floor(best * 1e3));
+    cheapest.computations = useful_.size();
+    cheapest.values = classes_.size();
+    return cheapest;
+  }
+
+ private:
+  const Computation& computation(std::size_t node) const { return store_[graph_.nodes()[node].computation]; }
+
+  /// Whether a class needs no computation at run time.
+  bool is_free(ValueId value) const {
+    if (store_.weight_only(value)) return true;
+    for (const std::size_t node : graph_.computed_by(value))
+      if (computation(node).is_leaf() || computation(node).weight_only) return true;
+    return false;
+  }
+
+  /// The classes that can be computed if `without` cannot.
+  std::vector<bool> derivable(ValueId without) const {
+    std::vector<bool> is_there(store_.values(), false);
+    std::vector<std::size_t> missing(graph_.nodes().size(), 0);
+    std::vector<ValueId> fresh;
+    const auto add = [&](ValueId value) {
+      if (value == without || is_there[place(value)]) return;
+      is_there[place(value)] = true;
+      fresh.push_back(value);
+    };
+    for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
+      if (!graph_.nodes()[i].is_there) continue;
+      std::set<ValueId> operands(computation(i).operands.begin(), computation(i).operands.end());
+      operands.erase(no_value);
+      missing[i] = operands.size();
+      if (missing[i] == 0)
+        for (const ValueId result : graph_.nodes()[i].results) add(result);
+    }
+    while (!fresh.empty()) {
+      const ValueId value = fresh.back();
+      fresh.pop_back();
+      for (const std::size_t user : graph_.used_by(value))
+        if (--missing[user] == 0)
+          for (const ValueId result : graph_.nodes()[user].results) add(result);
+    }
+    return is_there;
+  }
+
+  /// Leaves out computations that need a value of their own class, however they are done, and what outputs cannot need.
+  void find_useful() {
+    std::vector<bool> is_class_seen(store_.values(), false);
+    std::vector<ValueId> open;
+    const auto need = [&](ValueId value) {
+      if (is_class_seen[place(value)] || is_free(value)) return;
+      is_class_seen[place(value)] = true;
+      open.push_back(value);
+    };
+    std::vector<bool> is_node_seen(graph_.nodes().size(), false);
+    for (const ValueId output : graph_.outputs()) need(output);
+    while (!open.empty()) {
+      const ValueId value = open.back();
+      open.pop_back();
+      classes_.push_back(value);
+      const bool is_choice = graph_.computed_by(value).size() > 1;
+      const std::vector<bool> without = is_choice ? derivable(value) : std::vector<bool>();
+      for (const std::size_t node : graph_.computed_by(value)) {
+        const Computation& one = computation(node);
+        // With several results, a computation may be of use for another one.
+        const bool is_circular = is_choice && one.results == 1 &&
+                                 std::any_of(one.operands.begin(), one.operands.end(), [&](ValueId operand) {
+                                   return operand != no_value && !without[place(operand)];
+                                 });
+        if (is_circular || is_node_seen[node]) continue;
+        is_node_seen[node] = true;
+        for (const ValueId operand : one.operands)
+          if (operand != no_value) need(operand);
+      }
+    }
+    for (std::size_t i = 0; i < graph_.nodes().size(); ++i)
+      if (is_node_seen[i]) useful_.push_back(i);
+  }
+
+  std::optional<Role> role(std::size_t node) const {
+    const Computation& one = computation(node);
+    return one.op == nullptr ? std::nullopt : std::optional(ops::role_of(one.op->op));
+  }
+  bool is_softmax(std::size_t node) const {
+    const Computation& one = computation(node);
+    return one.op != nullptr && std::holds_alternative<op::Softmax>(one.op->op);
+  }
+  const std::optional<Shape>& shape(ValueId value) const { return store_.type(value).shape; }
+
+  /// Whether two shapes may have the same sizes.
+  static bool may_be(const Shape& a, const Shape& b) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (a[i].known() && b[i].known() && a[i].known() != b[i].known()) return false;
+    return true;
+  }
+
+  bool is_chosen(const std::vector<double>& values, std::size_t node) const {
+    return place_of_[node] != none && values[place_of_[node]] > 0.5;
+  }
+
+  std::vector<std::size_t> chosen(const std::vector<double>& values) const {
+    std::vector<std::size_t> nodes;
+    for (const std::size_t node : useful_)
+      if (is_chosen(values, node)) nodes.push_back(node);
+    return nodes;
+  }
+
+  /// The variables of the known graph, from which the solver starts.
+  std::vector<IntegerProgram::Variable> start() const {
+    std::vector<IntegerProgram::Variable> variables;
+    for (const std::size_t node : options_.start)
+      if (place_of_[node] != none) variables.push_back(place_of_[node]);
+    return variables;
+  }
+
+  void find_prices() {
+    if (options_.prices == ComputationPrices::alone)
+      find_prices_alone();
+    else
+      find_least_prices();
+  }
+
+  Cost on_host(std::size_t node) const {
+    const auto found = on_host_.find(computation(node).origin);
+    return found == on_host_.end() ? 0 : found->second;
+  }
+
+  void find_prices_alone() {
+    for (const std::size_t node : useful_) {
+      prices_of_.push_back(role(node) ? 0 : on_host(node));
+      if (!role(node)) continue;
+      const LoneComputation view(store_, graph_.nodes()[node].computation, options_.pricing);
+      if (const auto kernel = view.kernel()) prices_of_.back() = prices_.price(view, *kernel);
+    }
+  }
+
+  void find_least_prices() {
+    // The shapes of rows that a kernel of attention may compute.
+    std::vector<Shape> of_attention;
+    for (const std::size_t i : useful_)
+      if (is_softmax(i)) of_attention.push_back(*shape(graph_.nodes()[i].results[0]));
+    for (const std::size_t i : useful_) {
+      prices_of_.push_back(0);
+      const std::optional<Role> kind = role(i);
+      const Computation& one = computation(i);
+      if (has_mixed_operands(i)) continue;
+      const auto least = [&](std::optional<Kernel::Kind> as = {}) {
+        const LoneComputation view(store_, graph_.nodes()[i].computation, options_.pricing);
+        std::optional<Kernel> kernel = view.kernel();
+        check(kernel.has_value(), "a single operator leads its kernel");
+        if (as) kernel->kind = *as;
+        return prices_.least(view, *kernel);
+      };
+      if (!kind) {  // a device may know how to do it if it sees the contents of constants
+        prices_of_.back() = on_host(i);
+        continue;
+      }
+      switch (*kind) {
+        case Role::convolution:
+        case Role::pooling:
+        case Role::copy:
+        case Role::element_wise: prices_of_.back() = least(); break;
+        case Role::rows:
+          if (!is_softmax(i)) prices_of_.back() = least();
+          break;
+        case Role::matmul: {
+          const Shape& result = *shape(graph_.nodes()[i].results[0]);
+          if (std::any_of(of_attention.begin(), of_attention.end(),
+                          [&](const Shape& rows) { return may_be(rows, result); }))
+            break;
+          prices_of_.back() = least();
+          const auto& left = graph_.computed_by(one.operands[0]);
+          if (std::any_of(left.begin(), left.end(), [&](std::size_t node) { return is_softmax(node) || !role(node); }))
+            prices_of_.back() = may_be_repeated(one.operands[1], cost::most_views_of_heads)
+                                    ? 0
+                                    : std::min(prices_of_.back(), least(Kernel::Kind::attention));
+          break;
+        }
+        default: break;
+      }
+    }
+  }
+
+  /// Whether a factor may repeat something, of which attention reads less (repeated_heads.h).
+  bool may_be_repeated(ValueId factor, std::size_t furthest) const {
+    const auto& by = graph_.computed_by(factor);
+    return std::any_of(by.begin(), by.end(), [&](std::size_t node) {
+      const std::optional<Role> kind = role(node);
+      if (!kind) return !is_free(factor);
+      const bool moves = kind == Role::reshape || kind == Role::transpose;
+      return moves && (furthest == 0 || may_be_repeated(computation(node).operands[0], furthest - 1));
+    });
+  }
+
+  bool has_weight(std::size_t node) const {
+    const auto& operands = computation(node).operands;
+    return std::any_of(operands.begin(), operands.end(),
+                       [&](ValueId operand) { return operand != no_value && store_.weight_only(operand); });
+  }
+
+  /// Whether an operand may be a weight in one graph and computed at run time in another.
+  bool has_mixed_operands(std::size_t node) const {
+    for (const ValueId operand : computation(node).operands)
+      if (operand != no_value)
+        for (const std::size_t by : graph_.computed_by(operand))
+          if (computation(by).weight_only != store_.weight_only(operand)) return true;
+    return false;
+  }
+
+  /// Of two choices of the same price, the one with fewer operators is better.
+  double price_of_operator() const {
+    Cost lowest = cost::highest_kernel_price;
+    for (const Cost price : prices_of_)
+      if (price > 0) lowest = std::min(lowest, price);
+    return static_cast<double>(lowest) * 1e-6;  // prices are divided by a thousand below
+  }
+
+  void make_program() {
+    place_of_.assign(graph_.nodes().size(), none);
+    const double own = options_.prices == ComputationPrices::alone ? price_of_operator() : 0;
+    for (std::size_t k = 0; k < useful_.size(); ++k) {
+      const bool is_element_wise = role(useful_[k]) == Role::element_wise;
+      place_of_[useful_[k]] = program_.add(own + (is_element_wise ? 0 : static_cast<double>(prices_of_[k]) * 1e-3));
+    }
+    for (const ValueId output : graph_.outputs())
+      if (!is_free(output)) program_.add_row(computed(output), 1);
+    for (const std::size_t node : useful_)
+      for (const ValueId operand : different_operands(node)) {
+        IntegerProgram::Terms terms = computed(operand);
+        terms.emplace_back(place_of_[node], -1);
+        program_.add_row(std::move(terms), 0);
+      }
+    add_element_wise();
+  }
+
+  std::set<ValueId> different_operands(std::size_t node) const {
+    std::set<ValueId> operands;
+    for (const ValueId operand : computation(node).operands)
+      if (operand != no_value && !is_free(operand)) operands.insert(operand);
+    return operands;
+  }
+
+  IntegerProgram::Terms computed(ValueId value) const {
+    IntegerProgram::Terms terms;
+    for (const std::size_t node : graph_.computed_by(value))
+      if (place_of_[node] != none) terms.emplace_back(place_of_[node], 1);
+    return terms;
+  }
+
+  /// An element-wise operator follows a product or reduction (directly, or after another that does), or comes before a
+  /// reduction or an element-wise operator that does not follow one, or pays.
+  void add_element_wise() {
+    std::vector<std::size_t> follows(graph_.nodes().size(), none), leads(graph_.nodes().size(), none);
+    for (const std::size_t node : useful_)
+      if (role(node) == Role::element_wise) {
+        follows[node] = program_.add(0);
+        leads[node] = program_.add(0);
+      }
+    for (std::size_t k = 0; k < useful_.size(); ++k) {
+      const std::size_t node = useful_[k];
+      if (follows[node] == none) continue;
+      const IntegerProgram::Variable pays = program_.add(static_cast<double>(prices_of_[k]) * 1e-3);
+      // It is in one of these ways, if it is there at all.
+      program_.add_row({{follows[node], 1}, {leads[node], 1}, {place_of_[node], -1}}, 0);
+      IntegerProgram::Terms before{{follows[node], -1}};
+      for (const ValueId operand : different_operands(node))
+        for (const std::size_t by : graph_.computed_by(operand)) {
+          const std::optional<Role> kind = role(by);
+          if (place_of_[by] == none) continue;
+          if (kind == Role::convolution || kind == Role::matmul || kind == Role::rows)
+            before.emplace_back(place_of_[by], 1);
+          else if (follows[by] != none)
+            before.emplace_back(follows[by], 1);
+        }
+      program_.add_row(std::move(before), 0);
+      IntegerProgram::Terms after{{leads[node], -1}, {pays, 1}};
+      for (const std::size_t by : graph_.used_by(graph_.nodes()[node].results[0])) {
+        if (place_of_[by] == none) continue;
+        if (role(by) == Role::rows || (role(by) == Role::matmul && has_weight(node)))  // a scale, of attention
+          after.emplace_back(place_of_[by], 1);
+        else if (leads[by] != none)
+          after.emplace_back(leads[by], 1);
+      }
+      program_.add_row(std::move(after), 0);
+    }
+  }
+
+  /// Finds values that the chosen computations compute only from one another, and adds rows against that. False if
+  /// there are none.
+  bool forbid_cycles(const std::vector<double>& values) {
+    std::vector<bool> is_there(store_.values(), false);
+    const auto is_ready = [&](ValueId operand) {
+      return operand == no_value || is_there[place(operand)] || is_free(operand);
+    };
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (const std::size_t node : useful_) {
+        if (!is_chosen(values, node)) continue;
+        const auto& operands = computation(node).operands;
+        if (!std::all_of(operands.begin(), operands.end(), is_ready)) continue;
+        for (const ValueId result : graph_.nodes()[node].results)
+          if (!is_there[place(result)]) is_there[place(result)] = grown = true;
+      }
+    }
+    bool found = false;
+    const auto forbid = [&](ValueId needed, IntegerProgram::Terms terms, double least) {
+      // What it is computed from by chosen computations, and is not there: a set without a first one.
+      std::set<ValueId> circle{needed};
+      std::vector<ValueId> open{needed};
+      while (!open.empty()) {
+        const ValueId value = open.back();
+        open.pop_back();
+        for (const std::size_t node : graph_.computed_by(value)) {
+          if (!is_chosen(values, node)) continue;
+          for (const ValueId operand : computation(node).operands)
+            if (!is_ready(operand) && circle.insert(operand).second) open.push_back(operand);
+        }
+      }
+      std::set<std::size_t> firsts;
+      for (const ValueId value : circle)
+        for (const std::size_t node : graph_.computed_by(value)) {
+          const auto& operands = computation(node).operands;
+          const bool is_first =
+              std::none_of(operands.begin(), operands.end(), [&](ValueId operand) { return circle.contains(operand); });
+          if (is_first && place_of_[node] != none) firsts.insert(node);
+        }
+      for (const std::size_t node : firsts) terms.emplace_back(place_of_[node], 1);
+      program_.add_row(std::move(terms), least);
+      found = true;
+    };
+    for (const ValueId output : graph_.outputs())
+      if (!is_ready(output)) forbid(output, {}, 1);
+    if (!found) return false;
+    for (const std::size_t node : useful_)
+      if (is_chosen(values, node))
+        for (const ValueId operand : different_operands(node))
+          if (!is_ready(operand)) forbid(operand, {{place_of_[node], -1}}, 0);
+    return true;
+  }
+
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  const EqualityGraph& graph_;
+  const Store& store_;
+  const cost::KernelPrices& prices_;
+  const CheapestOptions& options_;
+  std::unordered_map<const ops::Node*, Cost> on_host_;  // opaque operators, which no rule changes
+  std::vector<ValueId> classes_;                        // that have to be computed in some graph
+  std::vector<std::size_t> useful_;                     // nodes, rising
+  std::vector<Cost> prices_of_;                         // by position in useful_
+  std::vector<std::size_t> place_of_;                   // the variable of a node
+  IntegerProgram program_;
+};
+
+}  // namespace
+
+Cheapest cheapest_of(const EqualityGraph& graph, const Graph& given, const cost::KernelPrices& prices,
+                     const CheapestOptions& options) {
+  return Choosing(graph, given, prices, options).run();
+}
+
+}  // namespace taso::search
