@@ -1,5 +1,5 @@
-// Any bytes as an engine file: refused with InputError, or loaded on the host, written and read back the same. Checksums
-// are put right first, because no mutation would pass them.
+// Any bytes as an engine file: refused with InputError, or loaded on the host, written and read back the same.
+// Checksums are put right first, because no mutation would pass them.
 #include <cstring>
 
 #include <nlohmann/json.hpp>
