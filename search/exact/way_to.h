@@ -15,7 +15,8 @@ namespace taso::search {
 
 class WayTo {
  public:
-  /// `program` is the first graph of the equality graph, which has kept its steps; `nodes` are those of the other graph.
+  /// `program` is the first graph of the equality graph, which has kept its steps; `nodes` are those of the other
+  /// graph.
   WayTo(Program& program, const EqualityGraph& graph, const std::vector<std::size_t>& nodes);
 
   /// Changes the program, which costs `before`. Each step has its costs.

@@ -1,7 +1,7 @@
 // Attention as one kernel: a product of queries and keys, element-wise steps on its scores (scales, masks), their
 // softmax along the keys, and a product with the values. Scores stay in registers: a block takes some keys at a time,
-// and corrects its sums whenever a higher score turns up. Where rows are few, the warps of a block share the keys; where
-// blocks are few, those of a cluster do.
+// and corrects its sums whenever a higher score turns up. Where rows are few, the warps of a block share the keys;
+// where blocks are few, those of a cluster do.
 #include <algorithm>
 #include <array>
 

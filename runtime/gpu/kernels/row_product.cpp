@@ -1,7 +1,7 @@
 // Products of few rows, as in a decoder, a classifier, or where an image was pooled to one value per channel. Every
 // weight is read once, so that the memory decides their time: many loads have to be under way all the time, also while
-// the kernel before this one ends. Tensor cores would be mostly idle. A block has some columns and, in a cluster, a part
-// of the depth.
+// the kernel before this one ends. Tensor cores would be mostly idle. A block has some columns and, in a cluster, a
+// part of the depth.
 #include <algorithm>
 #include <array>
 #include <cmath>

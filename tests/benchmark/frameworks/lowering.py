@@ -325,7 +325,8 @@ def depth_to_space(builder, node):
 
 LOWERINGS = {
     "Add": binary("add"), "Sub": binary("sub"), "Mul": binary("mul"), "Div": binary("div"), "Pow": binary("pow"),
-    "And": binary("and"), "Equal": binary("equal"), "Less": binary("less"), "Greater": binary("greater"), "PRelu": binary("prelu"),
+    "And": binary("and"), "Equal": binary("equal"), "Less": binary("less"), "Greater": binary("greater"),
+    "PRelu": binary("prelu"),
     "Sum": many("add"), "Max": many("maximum"), "Min": many("minimum"),
     "Where": where,
     "MatMul": lambda builder, node: builder.emit("matmul", node.inputs),
@@ -346,7 +347,8 @@ LOWERINGS = {
     "Conv": conv, "MaxPool": max_pool, "AveragePool": average_pool, "BatchNormalization": batch_norm,
     "LayerNormalization": layer_norm, "Gemm": gemm, "Reshape": reshape, "Flatten": flatten, "Squeeze": squeeze,
     "Unsqueeze": unsqueeze, "Transpose": transpose, "Concat": concat, "Split": split, "Slice": slice_, "Pad": pad,
-    "Gather": gather, "GatherND": gather_nd, "Expand": expand, "Clip": clip, "Cast": cast, "Resize": resize, "Upsample": resize,
+    "Gather": gather, "GatherND": gather_nd, "Expand": expand, "Clip": clip, "Cast": cast, "Resize": resize,
+    "Upsample": resize,
     "DepthToSpace": depth_to_space,
 }
 for onnx_name in ("Relu", "Sigmoid", "Tanh", "Erf", "Exp", "Log", "Sqrt", "Neg", "Abs", "Floor", "Ceil", "Round",

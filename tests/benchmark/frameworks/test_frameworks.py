@@ -117,8 +117,8 @@ def test_an_operator_computes_what_the_reference_does(name, case, tmp_path):
 
 
 def attention_model(guarded=False):
-    """A layer as exporters write it: attention with a mask, then a product with a bias and a decomposed GELU. Newer ones
-    guard it against rows that are hidden as a whole, and scale queries and keys."""
+    """A layer as exporters write it: attention with a mask, then a product with a bias and a decomposed GELU.
+    Newer ones guard it against rows that are hidden as a whole, and scale queries and keys."""
     half, root = numpy.float32(0.5), numpy.float32(2 ** 0.5)
     constants = {"w": weight(8, 6), "b": weight(6), "half": half, "one": numpy.float32(1), "root": root,
                  "scale": numpy.float32(3), "mask": weight(1, 1, 1, 5)}
