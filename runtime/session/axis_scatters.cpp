@@ -39,16 +39,23 @@ class Joiner {
  public:
   explicit Joiner(onnx::GraphEdit& edit) : edit_(edit), imported_(edit.imported()) {}
 
+  /// One at a time: the last transpose of one may be the first of the next.
   std::size_t join_all() {
-    std::vector<AxisScatter> all;
-    edit_.for_each_node([&](const proto::NodeProto& node) {
-      if (auto found = find(node)) all.push_back(std::move(*found));
-    });
-    for (const AxisScatter& one : all) join(one);
-    return all.size();
+    std::size_t joined = 0;
+    for (; const std::optional<AxisScatter> next = first(); ++joined) join(*next);
+    return joined;
   }
 
  private:
+  std::optional<AxisScatter> first() const {
+    std::optional<AxisScatter> result;
+    edit_.for_each_node([&](const proto::NodeProto& node) {
+      if (result) return;
+      if (const auto found = find(node)) result.emplace(*found);
+    });
+    return result;
+  }
+
   Permutation permutation_of(const proto::NodeProto& transpose) const {
     return onnx::read_attributes(transpose, edit_.folder()).integers("perm");
   }
@@ -71,6 +78,10 @@ class Joiner {
     const Shape *const indices = shape_of(node.input(1)), *const updates = shape_of(node.input(2));
     if (indices == nullptr || indices->size() != 2 || (*indices)[1].known() != 1) return std::nullopt;
     if (updates == nullptr || updates->size() != found.permutation.size()) return std::nullopt;
+    // ScatterElements also takes other sizes, which are errors of ScatterND.
+    const Shape* const data = shape_of(node.input(0));
+    if (data == nullptr || data->size() != updates->size() || (*indices)[0] != (*updates)[0]) return std::nullopt;
+    if (!std::equal(updates->begin() + 1, updates->end(), data->begin() + 1)) return std::nullopt;
     return found;
   }
 

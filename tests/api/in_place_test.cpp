@@ -117,6 +117,33 @@ TEST_CASE("other transposes around a scatter stay") {
   CHECK(joined(used) == 0);
 }
 
+TEST_CASE("a transpose between two scatters belongs to one of them") {
+  proto::ModelProto proto = empty_model();
+  proto::GraphProto& graph = *proto.mutable_graph();
+  declare(*graph.add_input(), "x", {4, 4});
+  declare(*graph.add_input(), "row", {1, 4});
+  declare(*graph.add_output(), "y", {4, 4});
+  proto::TensorProto& place = *graph.add_initializer();
+  place.set_name("place");
+  place.set_data_type(proto::TensorProto::INT64);
+  place.add_dims(1);
+  place.add_dims(1);
+  place.add_int64_data(2);
+  set_permutation(add_node(graph, "Transpose", {"x"}, {"a"}), {1, 0});
+  add_node(graph, "ScatterND", {"a", "place", "row"}, {"b"});
+  set_permutation(add_node(graph, "Transpose", {"b"}, {"c"}), {1, 0});
+  add_node(graph, "ScatterND", {"c", "place", "row"}, {"d"});
+  set_permutation(add_node(graph, "Transpose", {"d"}, {"y"}), {1, 0});
+  onnx::Model model(std::move(proto), onnx::no_folder);
+  onnx::GraphEdit edit(model), joined(model);
+  CHECK(runtime::join_axis_scatters(joined) == 1);
+  const std::vector<Array> inputs{Array::of<float>({4, 4}, random_floats(16, 1)),
+                                  Array::of<float>({1, 4}, random_floats(4, 2))};
+  const auto expected = runtime::interpret(edit.imported()->graph, inputs),
+             found = runtime::interpret(joined.imported()->graph, inputs);
+  CHECK(identical(found[0], expected[0]));
+}
+
 TEST_CASE("a cache is written in place, or elsewhere") {
   Session session = load(cached());
   std::vector<float> cache = random_floats(cache_count, 1), model = cache, room(cache_count), sum(token_count);
