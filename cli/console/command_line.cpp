@@ -87,16 +87,22 @@ void check_config(const CLI::App& app, const std::string& file) {
       throw InputError(fmt::format("{}: there are no sections, but '{}' is in one", file, item.fullname()));
     if (std::find(known.begin(), known.end(), item.name) == known.end())
       throw InputError(fmt::format("{}: unknown option '{}'{}", file, item.name, did_you_mean(item.name, known)));
+    for (const std::string& value : item.inputs)
+      if (value.starts_with('"') || value.starts_with('\''))
+        throw InputError(
+            fmt::format("{}: the quotes of '{}' do not end before a # or the end of the line", file, item.name));
   }
 }
 
-/// In double quotes, newer versions of the reader take a backslash for the beginning of an escape, older ones do not.
+/// In double quotes, newer versions of the reader take a backslash for the beginning of an escape, older ones do not. A
+/// comment begins at # even within quotes.
 std::string quoted(const std::string& value, const std::string& option) {
-  if (value.find_first_of("\"\\\n") == std::string::npos) return '"' + value + '"';
-  if (value.find_first_of("'\n") == std::string::npos) return "'" + value + "'";
-  throw UsageError(fmt::format(
-      "{}: --{} has a value with both kinds of quotes, or a line break, which no configuration file can hold",
-      dump_flag, option));
+  if (value.find_first_of("\"\\\n#") == std::string::npos) return '"' + value + '"';
+  if (value.find_first_of("'\n#") == std::string::npos) return "'" + value + "'";
+  throw UsageError(
+      fmt::format("{}: no configuration file can hold the value of --{}, which has a #, a line break, or a "
+                  "single quote beside a double one or a backslash",
+                  dump_flag, option));
 }
 
 /// All options as a configuration file: those that are given, and the others as comments.

@@ -39,10 +39,21 @@ def test_quotes_are_kept(name, taso_opt, tmp_path):
     assert first.code == 0 and name in first.out and run(taso_opt, "--config", file, "--dump-config").out == first.out
 
 
-@pytest.mark.parametrize("name", ["it's \"b\"", "it's c:\\d", "two\nlines"])
+@pytest.mark.parametrize("name", ["it's \"b\"", "it's c:\\d", "two\nlines", "run#1.onnx"])
 def test_what_no_file_can_hold_is_refused(name, taso_opt):
     done = run(taso_opt, "-o", name, "--dump-config")
-    assert done.code == 2 and done.out == "" and "--output has a value with both kinds of quotes" in done.err, done
+    assert done.code == 2 and done.out == "" and "can hold the value of --output" in done.err, done
+
+
+@pytest.mark.parametrize("text", ['output = "run#1.onnx"\n', 'rules = ["a#b", "c"]\n'])
+def test_a_comment_within_quotes_is_not_taken_for_the_end(text, taso_opt, tmp_path):
+    file = tmp_path / "my.config"
+    file.write_text(text)
+    done = run(taso_opt, "--config", file, "--dump-config")
+    # Older readers do not see the end of the quotes; newer ones do, and then it cannot be written.
+    assert done.out == "", done
+    assert (done.code, "the quotes of" in done.err) == (3, True) or \
+        (done.code, "no configuration file can hold" in done.err) == (2, True), done
 
 
 def test_the_options_take_effect(taso_opt, tmp_path):
