@@ -136,6 +136,7 @@ class Search {
     if (chooses_by_run()) choose_by_run(result);
     keep_what_pays(result);
     find_gaps(result);
+    if (result.counts.unsolved > 0) end = stop_.stop_requested() ? End::stopped : End::time;
     finish(*end, result);
     return result;
   }
@@ -329,7 +330,10 @@ class Search {
     std::map<std::string, std::size_t> places;
     for (const Region& region : regions) {
       const auto found = solutions_.find(region.key);
-      if (found == solutions_.end()) continue;  // it was asked to end
+      if (found == solutions_.end()) {  // it was asked to end
+        ++result.counts.unsolved;
+        continue;
+      }
       const auto [place_in, is_new] = places.emplace(region.key, result.gaps.size());
       if (is_new) result.gaps.push_back(found->second.solution.gap);
       ++result.gaps[place_in->second].places;

@@ -100,6 +100,7 @@ struct SearchResult {
     std::size_t regions = 0;   ///< parts that were searched, equal ones once
     std::size_t solved = 0;    ///< parts that the solver got, equal ones once
     std::size_t improved = 0;  ///< of these, parts for which it found a cheaper graph
+    std::size_t unsolved = 0;  ///< parts of the result that it did not get, because the search had to end
   } counts;
   std::vector<RegionGap> gaps;  ///< of the regions of the result, if there is a solver
   /// What a rule did at the places where it applied, whether or not the result uses it.

@@ -120,6 +120,7 @@ Json json_of(const SearchSummary::Gap& gap, cost::Objective objective) {
           {"solved", gap.is_exact},
           {"regions_solved", gap.solved},
           {"regions_improved", gap.improved},
+          {"regions_unsolved", gap.unsolved},
           {"regions", regions}};
 }
 

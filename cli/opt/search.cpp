@@ -261,6 +261,7 @@ SearchSummary::Gap gap_of(const Graph& graph, const search::SearchResult& found,
   gap.is_exact = bound.is_exact;
   gap.solved = found.counts.solved;
   gap.improved = found.counts.improved;
+  gap.unsolved = found.counts.unsolved;
   gap.regions = found.gaps;
   return gap;
 }

@@ -66,6 +66,7 @@ struct SearchSummary {
     bool is_saturated = false;             ///< these are all graphs that the rules lead to
     bool is_exact = false;                 ///< see search::Cheapest
     std::size_t solved = 0, improved = 0;  ///< regions, equal ones once
+    std::size_t unsolved = 0;              ///< regions of the result for which no time was left
     std::vector<search::RegionGap> regions;
     double percent() const { return cost > 0 ? 100 * (1 - least / cost) : 0; }
   };

@@ -132,8 +132,10 @@ std::string lines_of(const SearchSummary::Gap& gap, cost::Objective objective) {
       fmt::format("gap: at most {:.1f} % better graphs exist within these rules, sizes and prices{}\n", gap.percent(),
                   gap.is_saturated
                       ? ""
-                      : fmt::format(", among those made of {} computations: one round of rules, which may lead further",
+                      : fmt::format(", among those made of {} computations: at most one round of rules",
                                     with_commas(gap.computations)));
+  if (gap.unsolved > 0)
+    text += fmt::format("saturation: no time was left for {} regions of the result\n", with_commas(gap.unsolved));
   if (gap.regions.empty()) return text;
   std::size_t places = 0, saturated = 0;
   for (const search::RegionGap& region : gap.regions) {
