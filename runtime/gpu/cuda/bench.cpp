@@ -19,12 +19,12 @@ constexpr std::size_t most_rewritten = std::size_t{16} << 20;  // more would not
 
 std::size_t rounded(std::size_t bytes) { return (bytes + unit - 1) / unit * unit; }
 
-/// Whether the operands should be positive: roots and quotients of numbers of either sign would give NaN.
 /// Whether an operand has the lengths of sequences: random ones would be too short.
 bool has_lengths(const cost::Call& call, const cost::Call::Operand& operand) {
   return call.function && cost::is_recurrence(call.function->what) && operand.element == ElementType::int32;
 }
 
+/// Whether the operands should be positive: roots and quotients of numbers of either sign would give NaN.
 bool wants_positive(const cost::Call& call) {
   return std::any_of(call.steps.begin(), call.steps.end(), [](const cost::Call::Step& step) {
     return std::holds_alternative<op::Sqrt>(step.op) || std::holds_alternative<op::Pow>(step.op) ||

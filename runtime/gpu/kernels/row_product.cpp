@@ -140,8 +140,9 @@ class RowProduct {
     for (const std::int64_t width : {2, 1, 4})
       for (const std::int64_t each : {2, 3}) {
         const std::int64_t useful = (columns_ + warps * width - 1) / (warps * width);
-        if (useful >= multiprocessors)
-          all.push_back({warps * width, width, 1, part, std::min(useful, each * multiprocessors)});
+        const Cut cut{warps * width, width, 1, part, std::min(useful, each * multiprocessors)};
+        const bool is_known = !all.empty() && all.back().name() == cut.name();
+        if (useful >= multiprocessors && !is_known) all.push_back(cut);
       }
     return all;
   }
