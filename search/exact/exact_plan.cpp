@@ -30,7 +30,8 @@ class ExactPlanner {
     find_links();
     find_parts();
     all_cut_ = given_cuts_;
-    for (const Link& link : links_) all_cut_[place(link.value)] = true;
+    for (const Link& link : links_)
+      if (!link.is_fixed) all_cut_[place(link.value)] = true;
     // Everything outside of the parts has the same kernels, whatever is cut.
     const Cost cut = total(all_cut_);
     Cost outside = cut;
@@ -55,6 +56,8 @@ class ExactPlanner {
   struct Link {
     PlanValue value{};
     std::vector<PlanNode> nodes;  ///< sorted
+    /// Not cut, because views behind the cut would be copies: attention takes what repeats its heads, or nobody does.
+    bool is_fixed = false;
   };
   struct Part {
     std::vector<std::size_t> links;
@@ -125,7 +128,7 @@ class ExactPlanner {
       const PlanValue value{i};
       if (given_cuts_[i] || view_.is_output(value) || view_.users(value) == 0 || view_.is_weight(value)) continue;
       const PlanNode producer = view_.producer(value);
-      Link link{value, {producer}};
+      Link link{value, {producer}, cost::product_after_repetition(view_, producer) != cost::no_plan_node};
       bool joins = true;
       for (std::size_t j = 0; j < view_.users(value) && joins; ++j) {
         link.nodes.push_back(view_.user(value, j));
