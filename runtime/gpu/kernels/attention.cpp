@@ -7,7 +7,7 @@
 
 #include "ops/core/error.h"
 #include "runtime/gpu/kernels/attention_text.h"
-#include "runtime/gpu/kernels/computation.h"
+#include "runtime/gpu/kernels/product_call.h"
 #include "runtime/gpu/kernels/source.h"
 #include "runtime/gpu/kernels/tensor_text.h"
 
@@ -27,7 +27,6 @@ struct AttentionTile {
 /// Most promising first where rows are few; the last ones are for many rows.
 constexpr std::array<AttentionTile, 8> attention_tiles{
     {{1, 4, 32}, {1, 2, 32}, {1, 8, 16}, {2, 2, 32}, {1, 4, 16}, {4, 1, 32}, {4, 1, 64}, {8, 1, 32}}};
-constexpr std::int64_t most_bytes_of_block = 200 << 10;
 
 class AttentionKernel {
  public:
@@ -39,7 +38,7 @@ class AttentionKernel {
   std::vector<AttentionTile> tiles(std::int64_t multiprocessors) const {
     std::vector<AttentionTile> few;
     for (const AttentionTile& tile : attention_tiles) {
-      if (shared_bytes(tile) > most_bytes_of_block) continue;
+      if (shared_bytes(tile) > most_shared_bytes) continue;
       // Tiles that lie mostly outside of what there is.
       if (tile.warps_down > 1 && 16 * tile.warps_down / 2 >= rows_) continue;
       if (tile.warps_across > 1 && tile.warps_across * tile.warp_keys / 2 >= keys_) continue;
@@ -126,7 +125,7 @@ class AttentionKernel {
 
   ElementType element() const { return call_.read[query_].element; }
   bool is_exact() const { return element() == ElementType::float32 && call_.precision == cost::Precision::fp32; }
-  std::int64_t in_chunk() const { return 16 / static_cast<std::int64_t>(size_of(element())); }
+  std::int64_t in_chunk() const { return elements_in_chunk(call_.read[query_]); }
   std::size_t batch_axes() const { return y_.size() - 2; }
   std::int64_t batches() const {
     std::int64_t many = 1;

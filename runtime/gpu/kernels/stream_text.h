@@ -88,11 +88,7 @@ inline constexpr std::string_view stream_begin = R"(
 /// Multiplies, and adds up what the threads and the blocks of a cluster have. The sums then lie at `summed`.
 inline constexpr std::string_view stream_sums = R"(
   __syncthreads();
-  float sums[rows][each];
-#pragma unroll
-  for (int m = 0; m < rows; ++m)
-#pragma unroll
-    for (int e = 0; e < each; ++e) sums[m][e] = 0;
+  float sums[rows][each] = {};
 #pragma unroll 1
   for (int k = begin; k < end; k += step) {
     const Chunks now = next;
@@ -154,11 +150,7 @@ inline constexpr std::string_view stream_columns_begin = R"(
   if (!is_right_weight) read_chunks(next, right, begin, end, lane, column);
 )";
 inline constexpr std::string_view stream_columns = R"(
-    float sums[rows][each];
-#pragma unroll
-    for (int m = 0; m < rows; ++m)
-#pragma unroll
-      for (int e = 0; e < each; ++e) sums[m][e] = 0;
+    float sums[rows][each] = {};
 #pragma unroll 1
     for (int k = begin; k < end; k += step) {
       const Chunks now = next;
