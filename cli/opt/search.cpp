@@ -230,15 +230,6 @@ std::string share_of_corrections(const cost::WholeGraph& view, const cost::Plan&
                      plan.steps.size(), 100 * static_cast<double>(corrections.cost) / static_cast<double>(plan.cost));
 }
 
-std::string_view name_of(OptSettings::Search search) {
-  switch (search) {
-    case OptSettings::Search::backtracking: return "backtracking";
-    case OptSettings::Search::saturation: return "saturation";
-    case OptSettings::Search::both: return "both";
-  }
-  return "";
-}
-
 /// How far from the best the result is at most: all rules are applied everywhere to both graphs, once.
 SearchSummary::Gap gap_of(const Graph& graph, const search::SearchResult& found, const RuleSelection& selection,
                           const cost::KernelPrices& prices, const search::SearchOptions& searching,
@@ -287,7 +278,7 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
                            pricing::Pricing& pricing, Console& console) {
   SearchSummary summary;
   summary.objective = options.objective;
-  summary.method = name_of(options.search);
+  summary.method = name_of_search(options.search);
   summary.max_growth = options.max_growth;
   summary.rules = rules.rules.size();
   summary.rules_hash = rules.hash;

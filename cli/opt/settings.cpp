@@ -17,6 +17,16 @@
 #include "ops/text/spelling.h"
 
 namespace taso::cli {
+
+std::string_view name_of_search(OptSettings::Search search) {
+  switch (search) {
+    case OptSettings::Search::backtracking: return "backtracking";
+    case OptSettings::Search::saturation: return "saturation";
+    case OptSettings::Search::both: return "both";
+  }
+  return "";
+}
+
 namespace {
 
 /// The options as text. CLI11 only splits the command line; resolve() interprets the values.
@@ -69,10 +79,8 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
       fmt::format("Graphs that the search expands; 0: clean-ups only (default {})", options.budget), "N", searching);
   one("--search", raw.search,
       "How regions of the graph are improved: backtracking (tries rewrites one after the other), saturation (applies "
-      "all "
-      "rules, then chooses by integer programs, and tells how far from the best the result is at most) or both "
-      "(default "
-      "backtracking)",
+      "all rules, then chooses by integer programs, and tells how far from the best the result is at most) or both "
+      "(default backtracking)",
       "NAME", searching);
   many("--rules", raw.rules,
        "Rules to use instead of those that come with taso; they are proved first; may be repeated", "FILE");
@@ -236,13 +244,11 @@ void resolve_files(const Raw& raw, OptSettings& options) {
 }
 
 OptSettings::Search search_named(const std::string& name) {
-  using Search = OptSettings::Search;
-  static const std::vector<std::pair<std::string, Search>> all{
-      {"backtracking", Search::backtracking}, {"saturation", Search::saturation}, {"both", Search::both}};
   std::vector<std::string> names;
-  for (const auto& [known, search] : all) {
-    if (known == name) return search;
-    names.push_back(known);
+  for (const auto search :
+       {OptSettings::Search::backtracking, OptSettings::Search::saturation, OptSettings::Search::both}) {
+    names.emplace_back(name_of_search(search));
+    if (names.back() == name) return search;
   }
   throw UsageError(fmt::format("--search takes backtracking, saturation or both, not '{}'{}", on_one_line(name),
                                did_you_mean(name, names)));

@@ -73,6 +73,9 @@ struct OptSettings {
   Console::Options console;
 };
 
+/// As the option and reports have it.
+std::string_view name_of_search(OptSettings::Search search);
+
 struct OptCommand {
   enum class Kind { optimise, bisect, reduce, help, version, list_passes, list_rules };
   Kind kind = Kind::optimise;

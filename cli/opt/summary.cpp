@@ -128,12 +128,11 @@ std::string nothing_found(const SearchSummary& search) {
 constexpr std::size_t most_regions = 6;
 
 std::string lines_of(const SearchSummary::Gap& gap, cost::Objective objective) {
-  std::string text =
-      fmt::format("gap: at most {:.1f} % better graphs exist within these rules, sizes and prices{}\n", gap.percent(),
-                  gap.is_saturated
-                      ? ""
-                      : fmt::format(", among those made of {} computations: at most one round of rules",
-                                    with_commas(gap.computations)));
+  std::string text = fmt::format(
+      "gap: at most {:.1f} % better graphs exist within these rules, sizes and prices{}\n", gap.percent(),
+      gap.is_saturated ? ""
+                       : fmt::format(", among those that at most one round of rules reaches ({} computations)",
+                                     with_commas(gap.computations)));
   if (gap.unsolved > 0)
     text += fmt::format("saturation: no time was left for {} regions of the result\n", with_commas(gap.unsolved));
   if (gap.regions.empty()) return text;
