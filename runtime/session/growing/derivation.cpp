@@ -345,7 +345,10 @@ std::string Derivation::written_behind(const Tracked& value, const std::string& 
   const Rows& rows = *value.rows;
   const std::int64_t count = extents[rows.axis];
   limit(capacity_ - rows.more - count);
-  if (!rows.cache.empty()) written_.insert(rows.cache);
+  if (!rows.cache.empty()) {
+    written_.insert(rows.cache);
+    new_rows_ = std::max(new_rows_, rows.more + count);
+  }
   Extents along(extents.size(), 1);
   along[rows.axis] = count;
   const std::string row = reshaped(places(rows.more, count), along);

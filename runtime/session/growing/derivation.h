@@ -55,6 +55,8 @@ class Derivation {
   const PastLength& past_length() const { return past_length_; }
   /// The inputs whose rows are written; known even if run() throws.
   const std::unordered_set<std::string>& written() const { return written_; }
+  /// How many rows are written there.
+  std::int64_t new_rows() const { return new_rows_; }
 
   // For rules.
   std::int64_t capacity() const { return capacity_; }
@@ -105,6 +107,7 @@ class Derivation {
   const Lengths& lengths_;
   const Dim symbol_;  // the length of the past and 1: unknowns are at least 1
   PastLength past_length_;
+  std::int64_t new_rows_ = 0;
   std::unique_ptr<proto::GraphProto> derived_;  // inputs, outputs and nodes
   std::unordered_map<std::string, Tracked> values_;
   std::unordered_set<std::string> names_, written_;

@@ -55,38 +55,93 @@ Lengths GrowingPast::lengths(const Sizes& numbers) const {
   return all;
 }
 
-/// The sizes of inputs that get new rows behind their own.
-void GrowingPast::find_past() {
-  std::string trouble;
-  std::map<std::string, Bound> found;
-  for (const auto& [name, number] : trial_) {
-    bound_ = {{name, {}}};
-    const Lengths assumed = lengths(trial_);
-    Derivation derivation(model_, capacity_, assumed);
-    try {
-      derivation.run();
-    } catch (const InputError& error) {
-      trouble = error.what();
-    }
-    if (!derivation.written().empty()) found.emplace(name, Bound{});
+bool GrowingPast::writes_rows(const Bounds& assumed) {
+  bound_ = assumed;
+  const Lengths all = lengths(trial_);
+  Derivation derivation(model_, capacity_, all);
+  try {
+    derivation.run();
+  } catch (const InputError&) {  // told when the past is known
   }
-  bound_ = std::move(found);
-  if (bound_.empty())
-    throw InputError(
-        "the model has no past that grows: no input of unknown length gets new rows behind its own by Concat");
-  for (const auto& [name, bound] : bound_) trial_.erase(name);
+  bound_.clear();
+  return !derivation.written().empty() && is_length_of_present(derivation, all);
 }
 
-/// Other sizes that must be the length of the past and some more, such as that of an attention mask.
+std::vector<GrowingPast::Bounds> GrowingPast::guesses() const {
+  std::vector<Bounds> all;
+  for (const auto& [name, number] : trial_) {
+    all.push_back({{name, {1, {}}}});
+    for (const auto& [other, its_number] : trial_)
+      if (other != name) all.push_back({{name, {0, other}}});
+  }
+  return all;
+}
+
+bool GrowingPast::is_length_of_present(const Derivation& derivation, const Lengths& all) {
+  return std::all_of(all.by_more.begin(), all.by_more.end(),
+                     [&](const auto& one) { return one.second == 0 || one.second == derivation.new_rows(); });
+}
+
+/// The sizes of inputs that get new rows behind their own.
+void GrowingPast::find_past() {
+  Bounds found;
+  for (const auto& [name, number] : trial_)
+    if (writes_rows({{name, {}}})) found.emplace(name, Bound{});
+  const std::vector<Bounds> others = guesses();
+  for (auto past = trial_.begin(); found.empty() && past != trial_.end(); ++past)
+    for (const Bounds& other : others) {
+      const auto& [name, bound] = *other.begin();
+      if (!found.empty() || name == past->first || bound.size == past->first) continue;
+      const Bounds both{{past->first, {}}, {name, bound}};
+      if (writes_rows(both)) found = both;
+    }
+  if (found.empty())
+    throw InputError(
+        "the model has no past that grows: no input of unknown length gets new rows behind its own by Concat");
+  bind(found);
+}
+
+/// Other sizes that must be the length of the past and some more, such as that of an attention mask. Where operands do
+/// not tell it, the length with the new rows is tried.
 void GrowingPast::find_bound() {
+  std::string trouble;
+  try {
+    settle();
+    return;
+  } catch (const InputError& error) {
+    trouble = error.what();
+  }
+  const Bounds bounds = bound_;  // with those that the first attempt bound
+  const Sizes sizes = trial_;
+  for (const Bounds& guess : guesses()) {
+    bound_ = bounds;
+    trial_ = sizes;
+    bind(guess);
+    try {
+      if (settle()) return;
+    } catch (const InputError&) {  // the first trouble is told
+    }
+  }
+  throw InputError(trouble);
+}
+
+bool GrowingPast::settle() {
   for (;;) {
     const Lengths assumed = lengths(trial_);
     Derivation derivation(model_, capacity_, assumed);
     try {
-      return derivation.run();
+      derivation.run();
+      return is_length_of_present(derivation, assumed);
     } catch (const Mismatch& mismatch) {
       if (!bind(mismatch)) throw;
     }
+  }
+}
+
+void GrowingPast::bind(const Bounds& bounds) {
+  for (const auto& [name, bound] : bounds) {
+    bound_.insert_or_assign(name, bound);
+    trial_.erase(name);
   }
 }
 
@@ -96,8 +151,7 @@ bool GrowingPast::bind(const Mismatch& mismatch) {
   };
   const auto bound = with(mismatch.extent), more = with(mismatch.more);
   if (bound == trial_.end() || bound == more || mismatch.more < 0) return false;
-  bound_.emplace(bound->first, more == trial_.end() ? Bound{mismatch.more, {}} : Bound{0, more->first});
-  trial_.erase(bound);
+  bind({{bound->first, more == trial_.end() ? Bound{mismatch.more, {}} : Bound{0, more->first}}});
   return true;
 }
 

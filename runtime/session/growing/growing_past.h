@@ -31,15 +31,25 @@ class GrowingPast {
     std::string size = {};
   };
 
+  using Bounds = std::map<std::string, Bound>;  // by the name of the dimension
+
   Lengths lengths(const Sizes& numbers) const;
   void find_past();
   void find_bound();
+  /// What another size might be.
+  std::vector<Bounds> guesses() const;
+  /// Whether rows are written if these sizes follow from the length.
+  bool writes_rows(const Bounds& assumed);
+  void bind(const Bounds& bounds);
   bool bind(const Mismatch& mismatch);
+  /// Derives the model, and binds sizes where it has to. Whether all are lengths of the past or of the present.
+  bool settle();
+  static bool is_length_of_present(const Derivation& derivation, const Lengths& all);
 
   onnx::Model model_;
   const std::int64_t capacity_;
   Sizes trial_;
-  std::map<std::string, Bound> bound_;  // by the name of the dimension
+  Bounds bound_;
 };
 
 /// What a derived model says about its past; nothing for other models.
