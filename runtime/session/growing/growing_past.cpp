@@ -184,6 +184,15 @@ onnx::Model GrowingPast::declared() const {
   return made;
 }
 
+onnx::Model with_fixed_past(onnx::Model model, std::int64_t capacity) {
+  model.validate();
+  const GrowingPast past(std::move(model), capacity);
+  if (past.is_open())
+    throw InputError(fmt::format("with a past_capacity, a search needs a model that leaves no other sizes open: '{}'",
+                                 on_one_line(past.trial().begin()->first)));
+  return past.derived({});
+}
+
 std::optional<PastLength> past_length_of(const onnx::Model& model) {
   for (const auto& said : model.proto().metadata_props()) {
     if (said.key() != property) continue;

@@ -52,6 +52,9 @@ class GrowingPast {
   Bounds bound_;
 };
 
+/// A derived model. Throws InputError if the model leaves other sizes open.
+onnx::Model with_fixed_past(onnx::Model model, std::int64_t capacity);
+
 /// What a derived model says about its past; nothing for other models.
 std::optional<PastLength> past_length_of(const onnx::Model& model);
 
