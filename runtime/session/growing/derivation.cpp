@@ -216,6 +216,7 @@ std::optional<Rows> Derivation::rows_in(const Shape& shape) const {
     const std::optional<Affine> number = affine(shape[axis]);
     if (found) throw InputError("two axes have a row for each token");
     if (!number || number->slope != 1) throw InputError("an extent is computed from the length");
+    if (number->offset < 0) throw InputError("an extent is smaller than the length");
     found = Rows{axis, number->offset};
   }
   return found;

@@ -81,6 +81,7 @@ void range(Step& step) {
   const ElementType element = step.operand(0).fact.type.element;
   if (by != Affine{0, 1} || element != ElementType::int64) step.refuse("does not count by ones");
   const Affine count{end.slope - start.slope, end.offset - start.offset};
+  if (count.offset < 0) step.refuse("counts to a number that may be smaller than the first");
   if (count.slope == 0) {
     std::vector<Affine> numbers;
     for (std::int64_t i = 0; i < count.offset; ++i) numbers.push_back({start.slope, start.offset + i});
