@@ -65,8 +65,8 @@ std::vector<rules::CleanupStep> steps_of(const std::vector<onnx::CleanupAction>&
 }
 
 onnx::CleanupOptions exact_passes_only(onnx::CleanupOptions options) {
-  options.disabled.insert(
-      {"batch-norm", "initial-state", "neutral-operand", "round-trips", "sequences", "shape-arithmetic"});
+  options.disabled.insert({"batch-norm", "dead-branches", "initial-state", "neutral-operand", "round-trips",
+                           "sequences", "shape-arithmetic"});
   return options;
 }
 

@@ -11,6 +11,7 @@
 #include "onnx/export/rewiring.h"
 #include "onnx/import/import.h"
 #include "onnx/import/node_body.h"
+#include "onnx/import/taken_branches.h"
 #include "onnx/model/attributes.h"
 #include "onnx/model/external_data.h"
 #include "onnx/model/model.h"
@@ -200,6 +201,18 @@ class Comparison {
     }
   }
 
+  /// Ifs of the original that the edited model has no longer, because the same branch is taken for all inputs. Read in
+  /// this way, one run covers all of them.
+  const Decisions& taken_branches() {
+    if (taken_) return *taken_;
+    std::unordered_set<std::string> left;
+    for (const proto::NodeProto* node : after_.nodes)
+      if (node->op_type() == "If") left.insert(node->output().begin(), node->output().end());
+    taken_ = branches() ? decided_branches(before_, [&](const std::string& result) { return !left.contains(result); })
+                        : Decisions();
+    return *taken_;
+  }
+
   /// The original of a node of the edited model, and the values that must agree for that.
   struct Partner {
     const proto::NodeProto* node;
@@ -240,7 +253,7 @@ class Comparison {
 
     SharedImport shared;
     shared.cut = std::move(cut_before);
-    const ImportedModel before = import_model(before_, &shared);
+    const ImportedModel before = import_with_branches(before_, taken_branches(), &shared);
     shared.cut = std::move(cut_after);
     const ImportedModel after = import_edited(shared);
     sides_.set_defaults(before.defaults);
@@ -368,6 +381,7 @@ class Comparison {
   const CheckOptions& options_;
   BothSides sides_;
   CheckResult::Scope scope_ = CheckResult::Scope::whole;
+  std::optional<Decisions> taken_;
   std::unordered_set<const proto::NodeProto*> no_rewiring_;  // nodes of the edited model that are not the original's
   std::unordered_set<const proto::NodeProto*> opened_;       // nodes of the edited model that regions contain
 };

@@ -23,6 +23,8 @@ constexpr Pass passes[] = {
      cleanup::constant_folding},
     {{"cluster-folding", "constants computed by several nodes, if the file grows by at most 1 %"},
      cleanup::cluster_folding},
+    {{"dead-branches", "If with a known condition: the branch that it takes stands in its place"},
+     cleanup::dead_branches},
     {{"common-subexpressions", "nodes that compute the same"}, cleanup::common_subexpressions},
     {{"neutral-operand", "x + 0, x - 0, x * 1, x / 1, x and true, x or false"}, cleanup::neutral_operand},
     {{"initial-state", "initial states of LSTM, GRU and RNN that are 0"}, cleanup::initial_state},

@@ -30,6 +30,7 @@ void shape_arithmetic(const Context& context);
 void reshape_targets(const Context& context);
 void constant_folding(const Context& context);
 void cluster_folding(const Context& context);
+void dead_branches(const Context& context);
 void common_subexpressions(const Context& context);
 void neutral_operand(const Context& context);
 void initial_state(const Context& context);

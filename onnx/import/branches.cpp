@@ -119,12 +119,12 @@ class BranchInference {
   Facts facts_;
 };
 
+}  // namespace
+
 std::optional<bool> truth_of(const Array& condition) {
   if (condition.type() != ElementType::boolean || condition.size() != 1) return std::nullopt;
   return condition.integers().front() != 0;
 }
-
-}  // namespace
 
 std::optional<Branches> branches_of(const proto::NodeProto& node) {
   if (node.op_type() != "If" || !is_default_domain(node.domain())) return std::nullopt;

@@ -17,6 +17,9 @@ struct Branches {
 /// The branches of ONNX's If, which belong to the node. Nothing for other nodes, or if a branch is missing.
 std::optional<Branches> branches_of(const proto::NodeProto& node);
 
+/// The value of a condition; nothing if it is not a single boolean.
+std::optional<bool> truth_of(const Array& condition);
+
 /// The results of the branch that the condition selects. The nodes inside have the opset of the node. The operands are
 /// those that the node lists, then the captured ones. Throws InputError.
 std::vector<Array> run_branches(const Branches& branches, const proto::NodeProto& node, std::int64_t opset,

@@ -6,6 +6,7 @@
 
 #include "onnx/import/branches.h"
 #include "onnx/import/node_body.h"
+#include "onnx/import/taken_branches.h"
 #include "onnx/lowering/lowering.h"
 #include "onnx/model/attributes.h"
 #include "onnx/model/model.h"
@@ -14,6 +15,7 @@
 #include "onnx/model/tensor_data.h"
 #include "onnx/validation/types.h"
 #include "runtime/host/inference/rules.h"
+#include "runtime/host/interpreter.h"
 
 namespace taso::onnx {
 namespace {
@@ -125,6 +127,15 @@ class Importer {
     result_.graph.pool = shared ? shared->pool : std::make_shared<Pool>();
   }
 
+  /// Reads the branches of decided nodes in their place.
+  void take(const Decisions& decisions) { decisions_ = decisions; }
+  /// The same for all Ifs whose first results are wanted and whose conditions are known.
+  Decisions decide(const std::function<bool(const std::string&)>& is_wanted) {
+    is_wanted_ = is_wanted;
+    run();
+    return std::move(decisions_);
+  }
+
   ImportedModel run() {
     // Most nodes have one result. Tables that grow step by step took a tenth of the import of a large model.
     const std::size_t names = view_.inputs.size() + view_.initializers.size() + view_.nodes.size();
@@ -226,9 +237,11 @@ class Importer {
     if (element == ElementType::undefined) foreign_.emplace(name, tensor.data_type());
     if (element == ElementType::undefined) return set(name, opaque_constant("constant", tensor), {});
     runtime::Fact fact = fact_of(tensor, view_.folder);
-    // Constants are identified by name and, in a pool with two models, also by the address of their data.
+    // Constants are identified by name and, in a pool with two models or inside a branch, also by the address of their
+    // data.
+    const bool is_unique = shared_ == nullptr && scopes_.empty();
     const std::string key =
-        shared_ ? fmt::format("{} @{}", name, static_cast<const void*>(&tensor)) : constant_name(name, fact.type);
+        is_unique ? constant_name(name, fact.type) : fmt::format("{} @{}", name, static_cast<const void*>(&tensor));
     const Value value = pool().constant(key, fact.type, std::make_shared<TensorWeight>(tensor, folder_));
     set(name, value, std::move(fact));
   }
@@ -258,14 +271,17 @@ class Importer {
     if (node.op_type() == "Constant" && is_default_domain(node.domain()) && node.output_size() == 1 &&
         opset_of(*view_.model, node) > 0)
       for (const auto& attribute : node.attribute())
-        if (attribute.name() == "value" && attribute.has_t()) return read_constant(node.output(0), attribute.t());
+        if (attribute.name() == "value" && attribute.has_t())
+          return read_constant(outside(node.output(0)), attribute.t());
+    if (const proto::GraphProto* branch = taken_branch(node)) return read_branch(node, *branch);
 
     const std::int64_t opset = opset_of(*view_.model, node);
     const runtime::Attributes attributes = read_attributes(node, view_.folder);
     std::vector<Value> operands;
     std::vector<const runtime::Fact*> facts;
     std::deque<runtime::Fact> types;  // of operands of which nothing else is known
-    const auto add_operand = [&](const std::string& name) {
+    const auto add_operand = [&](const std::string& inside) {
+      const std::string& name = outside(inside);
       operands.push_back(name.empty() ? Value{} : value_of(name));
       if (name.empty())
         facts.push_back(nullptr);
@@ -284,7 +300,7 @@ class Importer {
     if (is_default_domain(node.domain())) {
       // With two models in one pool, a name does not identify a value.
       const auto unknown = [&](std::size_t output, std::size_t axis) {
-        const std::string& name = node.output(static_cast<int>(output));
+        const std::string& name = outside(node.output(static_cast<int>(output)));
         const bool is_unique = shared_ == nullptr && !name.empty();
         return computed(is_unique ? name : fmt::format("{}@{}.{}", name, pool().size(), output), axis);
       };
@@ -301,7 +317,97 @@ class Importer {
     }
     for (std::size_t i = 0; i < outputs; ++i)
       if (const std::string& name = node.output(static_cast<int>(i)); !name.empty())
-        set(name, (*lowered)[i], std::move(inferred[i]));
+        set(outside(name), (*lowered)[i], std::move(inferred[i]));
+  }
+
+  /// The name that a value has outside of the branches that are being read.
+  const std::string& outside(const std::string& name) const {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
+      if (const auto found = scope->find(name); found != scope->end()) return found->second;
+    return name;
+  }
+
+  /// The branch that is read instead of the node; null if the node is read.
+  const proto::GraphProto* taken_branch(const proto::NodeProto& node) {
+    if ((!is_wanted_ && decisions_.empty()) || node.input_size() != 1 || opset_of(*view_.model, node) == 0)
+      return nullptr;
+    const auto branches = branches_of(node);
+    const std::string& result = outside(first_result(node));
+    if (!branches || result.empty()) return nullptr;
+    if (is_wanted_ && is_wanted_(result))
+      if (const auto condition = condition_of(node)) decisions_.emplace(&node, *condition);
+    const auto decision = decisions_.find(&node);
+    if (decision == decisions_.end()) return nullptr;
+    const proto::GraphProto& branch = decision->second ? *branches->then_branch : *branches->else_branch;
+    const bool has_all = branch.output_size() >= node.output_size() && branch.sparse_initializer_size() == 0;
+    return has_all ? &branch : nullptr;
+  }
+
+  /// The condition of an If, if it is the same for all inputs.
+  std::optional<bool> condition_of(const proto::NodeProto& node) const {
+    const std::string& name = outside(node.input(0));
+    if (const auto known = result_.facts.find(name); known != result_.facts.end() && known->second.constant)
+      return truth_of(*known->second.constant);
+    const Graph graph{result_.graph.pool, {}, {value_of(name)}};
+    for (const Node* one : graph.nodes()) {
+      const Opaque* const opaque = one->as_opaque();
+      if (one->as_input() != nullptr || (opaque != nullptr && !(opaque->body && opaque->body->is_deterministic())))
+        return std::nullopt;
+    }
+    try {
+      constexpr std::size_t most_bytes = std::size_t{1} << 28;
+      const ArrayLimit limit(most_bytes);
+      return truth_of(runtime::interpret(graph, {}, {.threads = 1, .plain = true}).front());
+    } catch (const InputError&) {
+      return std::nullopt;
+    }
+  }
+
+  static const std::string& first_result(const proto::NodeProto& node) {
+    static const std::string none;
+    for (const std::string& output : node.output())
+      if (!output.empty()) return output;
+    return none;
+  }
+
+  void read_branch(const proto::NodeProto& node, const proto::GraphProto& branch) {
+    Scope scope;
+    const std::string& owner = outside(first_result(node));
+    const auto define = [&](const std::string& name) {
+      if (!name.empty() && !scope.contains(name)) scope.emplace(name, new_name(fmt::format("{}/{}", owner, name)));
+    };
+    std::unordered_set<std::string> computed;
+    for (const auto& inner : branch.node()) computed.insert(inner.output().begin(), inner.output().end());
+    for (int i = 0; i < node.output_size(); ++i)
+      if (const std::string& inside = branch.output(i).name(); !node.output(i).empty() && computed.contains(inside))
+        scope.emplace(inside, outside(node.output(i)));
+    for (const auto& tensor : branch.initializer()) define(tensor.name());
+    for (const auto& inner : branch.node())
+      for (const std::string& output : inner.output()) define(output);
+
+    scopes_.push_back(std::move(scope));
+    for (const auto& tensor : branch.initializer()) read_constant(outside(tensor.name()), tensor);
+    for (const auto& inner : branch.node()) read_node(inner);
+    std::vector<std::string> results;
+    for (const auto& output : branch.output()) results.push_back(outside(output.name()));
+    scopes_.pop_back();
+    for (int i = 0; i < node.output_size(); ++i) {
+      const std::string &from = results[static_cast<std::size_t>(i)], &to = outside(node.output(i));
+      if (to.empty() || from == to) continue;
+      const auto known = result_.facts.find(from);
+      set(to, value_of(from), known != result_.facts.end() ? known->second : runtime::Fact{});
+    }
+  }
+
+  /// A name that no other value has: unknown dimensions are named after values.
+  std::string new_name(std::string name) {
+    if (names_.empty()) {
+      for (const proto::NodeProto* node : view_.nodes) names_.insert(node->output().begin(), node->output().end());
+      for (const proto::ValueInfoProto* input : view_.inputs) names_.insert(input->name());
+      for (const proto::TensorProto* tensor : view_.initializers) names_.insert(tensor->name());
+    }
+    while (!names_.insert(name).second) name += '/';
+    return name;
   }
 
   using ElementTypes = std::unordered_map<std::string, int>;  // as ONNX numbers them, 0 if unknown
@@ -338,8 +444,8 @@ class Importer {
   int element_type(const std::string& name, const std::vector<const ElementTypes*>& scopes) const {
     for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope)
       if (const auto found = (*scope)->find(name); found != (*scope)->end()) return found->second;
-    if (const auto declared = foreign_.find(name); declared != foreign_.end()) return declared->second;
-    const auto value = result_.values.find(name);
+    if (const auto declared = foreign_.find(outside(name)); declared != foreign_.end()) return declared->second;
+    const auto value = result_.values.find(outside(name));
     const ElementType element = value == result_.values.end() ? ElementType::undefined : value->second.type().element;
     return element == ElementType::undefined ? 0 : onnx_data_type(element);
   }
@@ -351,7 +457,7 @@ class Importer {
         node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type(), 0, {}, std::move(body)};
     for (std::size_t i = 0; i < inferred.size(); ++i) {
       Type type = inferred[i].type;
-      const std::string& name = node.output(static_cast<int>(i));
+      const std::string& name = outside(node.output(static_cast<int>(i)));
       if (const auto hint = hints_.find(name); hint != hints_.end() && !type.shape && believes_hints()) {
         const Type declared = read_type(hint->second->type(), hint->second->name(), Trust::hint);
         if (type.element == ElementType::undefined || type.element == declared.element) type = declared;
@@ -375,6 +481,11 @@ class Importer {
   const ModelView& view_;
   std::shared_ptr<const std::filesystem::path> folder_ = std::make_shared<std::filesystem::path>(view_.folder);
   SharedImport* shared_;
+  std::function<bool(const std::string&)> is_wanted_;          // which Ifs to decide
+  Decisions decisions_;                                        // of Ifs whose branches are read in their place
+  using Scope = std::unordered_map<std::string, std::string>;  // names inside a branch and outside of it
+  std::vector<Scope> scopes_;                                  // of the branches that are being read
+  std::unordered_set<std::string> names_;                      // of all values, once a branch is read
   ImportedModel result_;
   std::unordered_map<std::string, const proto::ValueInfoProto*> hints_;
   ElementTypes foreign_;  // of types that we do not model
@@ -399,5 +510,15 @@ std::string dimension_text(const Dim& dim) {
 }
 
 ImportedModel import_model(const ModelView& view, SharedImport* shared) { return Importer(view, shared).run(); }
+
+Decisions decided_branches(const ModelView& view, const std::function<bool(const std::string&)>& is_wanted) {
+  return Importer(view, nullptr).decide(is_wanted);
+}
+
+ImportedModel import_with_branches(const ModelView& view, const Decisions& decisions, SharedImport* shared) {
+  Importer importer(view, shared);
+  importer.take(decisions);
+  return importer.run();
+}
 
 }  // namespace taso::onnx

@@ -32,6 +32,11 @@ def anchors(text):
             for heading in headings}
 
 
+def sections(text):
+    """The document's parts, each with its heading."""
+    return re.split(r"^(?=#+ )", text, flags=re.MULTILINE)
+
+
 def blocks(text):
     """The code blocks, each with the comment right above it."""
     block = r"^(?:<!-- ([^\n]*?) -->\n)?( *)```([a-z]*)\n(.*?)^ *```$"

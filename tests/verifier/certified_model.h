@@ -57,7 +57,7 @@ inline std::optional<CertifiedModel> certify(const Graph& graph, const std::vect
     for (const auto& [name, value] : imported.values)
       if (const auto number = replay.number_of(value)) certificate.names.emplace_back(*number, name);
   }
-  cleaning.disabled = {"batch-norm",  "initial-state", "neutral-operand",
+  cleaning.disabled = {"batch-norm",  "dead-branches", "initial-state",   "neutral-operand",
                        "round-trips", "sequences",     "shape-arithmetic"};
   actions.clear();
   onnx::clean_up(*edit, cleaning, &actions);

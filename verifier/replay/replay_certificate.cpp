@@ -1,12 +1,14 @@
 #include "verifier/replay/replay_certificate.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/export/frame.h"
 #include "onnx/import/import.h"
+#include "onnx/import/taken_branches.h"
 #include "ops/core/error.h"
 #include "verifier/replay/clean_ups.h"
 #include "verifier/replay/replay.h"
@@ -90,9 +92,21 @@ class CertificateReplay {
         return fmt::format("'{}' at '{}' is not the clean-up that is done there", step.pass, step.at);
     }
     if (actions.empty()) return "";
+    std::unordered_set<std::string> taken;  // Ifs
+    for (const onnx::CleanupAction& action : actions)
+      if (action.pass == "dead-branches") taken.insert(action.at);
     const auto cleaned = edit_.imported();
-    const auto reason = difference(original_->graph, cleaned->graph, by_name(*cleaned), computed_ahead());
+    const Graph original = taken.empty() ? original_->graph : with_branches(taken);
+    const auto reason = difference(original, cleaned->graph, by_name(*cleaned), computed_ahead());
     return reason ? fmt::format("the clean-ups are not shown to be right: {}", *reason) : "";
+  }
+
+  /// The original with the branches of these Ifs in their place, as far as their conditions are known.
+  Graph with_branches(const std::unordered_set<std::string>& taken) const {
+    const onnx::ModelView view = onnx::view_of(before_);
+    const auto decisions =
+        onnx::decided_branches(view, [&](const std::string& result) { return taken.contains(result); });
+    return onnx::import_with_branches(view, decisions).graph;
   }
 
   /// The names of a model's values, for messages. At most one message is made, so there is no table.

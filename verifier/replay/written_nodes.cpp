@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "onnx/export/rewiring.h"
+#include "onnx/import/branches.h"
 #include "onnx/import/view.h"
 #include "onnx/model/attributes.h"
 #include "onnx/model/external_data.h"
@@ -252,14 +253,7 @@ std::string trouble_with_places(const NodeMessage& node, const Kind& kind) {
 /// The nodes that a model has already.
 class Familiar {
  public:
-  explicit Familiar(const onnx::Model& model) {
-    for (const NodeMessage& node : model.proto().graph().node()) {
-      if (onnx::has_subgraph(node))
-        with_subgraphs_.push_back(onnx::content_of(node, model.folder()));
-      else
-        forms_[form_of(node, model)].insert(places_of(node));
-    }
-  }
+  explicit Familiar(const onnx::Model& model) { add(model.proto().graph(), model); }
 
   std::string trouble_with(const NodeMessage& node, const onnx::Model& model) const {
     if (onnx::has_subgraph(node)) {  // where values of the enclosing graph may have new names
@@ -286,6 +280,21 @@ class Familiar {
   }
 
  private:
+  void add(const proto::GraphProto& graph, const onnx::Model& model) {
+    for (const NodeMessage& node : graph.node()) {
+      if (!onnx::has_subgraph(node)) {
+        forms_[form_of(node, model)].insert(places_of(node));
+        continue;
+      }
+      with_subgraphs_.push_back(onnx::content_of(node, model.folder()));
+      // A branch that is always taken may stand in place of the node.
+      if (const auto branches = onnx::branches_of(node)) {
+        add(*branches->then_branch, model);
+        add(*branches->else_branch, model);
+      }
+    }
+  }
+
   std::vector<NodeMessage> with_subgraphs_;
   std::unordered_map<std::string, std::unordered_set<std::string>> forms_;  // with the places of their names
 };

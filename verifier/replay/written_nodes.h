@@ -7,8 +7,8 @@
 
 namespace taso::verifier {
 
-/// Nodes of `after` that equal some node of `before`, except for names, are not checked: what came in may go out. Any
-/// other node must be of a kind that rewriting writes, with attributes that ONNX knows for it at the model's opset and
+/// Nodes of `after` that equal some node of `before` or of its branches, except for names, are not checked: what came in
+/// may go out. Any other node must be of a kind that rewriting writes, with attributes that ONNX knows for it at the model's opset and
 /// values that it allows, with paddings either listed or left to be inferred, with the operands and results that ONNX
 /// has for it, and with nothing else. Returns what is wrong with the first node that breaks this; empty if none does.
 /// Both models are valid.

@@ -23,7 +23,7 @@ Candidate fall_back(const OptRun& run, const Candidate& rejected, const std::str
 }
 
 /// Clean-ups of many forms, which compose: the check may not follow all of them.
-constexpr std::array<std::string_view, 3> many_forms{"neutral-operand", "sequences", "round-trips"};
+constexpr std::array<std::string_view, 4> many_forms{"dead-branches", "neutral-operand", "sequences", "round-trips"};
 
 bool has_many_forms(const Candidate& candidate) {
   return std::any_of(candidate.clean_ups.begin(), candidate.clean_ups.end(), [](const rules::CleanupStep& step) {

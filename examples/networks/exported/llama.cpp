@@ -76,7 +76,7 @@ void build_llama(Builder& net, const Variant& variant, const Layout& layout) {
   const std::int64_t layers = variant.blocks > 0 ? variant.blocks : layout.layers;
   Value x = net.input("inputs_embeds", {tokens, layout.width});
   const Value positions = net.integer_input("position_ids", {tokens});
-  Pasts pasts(net, layers, layout.key_heads, variant.sequence, head_width, variant.has_static_cache);
+  Pasts pasts(net, layers, layout.key_heads, head_width, variant);
   const Rotation turn = rotation(net, positions, layout.base);
   pasts.write_mask();
   for (std::size_t layer = 0; layer < pasts.layers(); ++layer) {
