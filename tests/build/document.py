@@ -21,7 +21,8 @@ def without_blocks(text):
 
 def links(text):
     """Targets of links and pictures that are files of the project."""
-    targets = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", without_blocks(text)))
+    prose = re.sub(r"`[^`\n]*`", "", without_blocks(text))
+    targets = re.findall(r"\]\(([^)\s]+)\)", prose) + re.findall(r"^\[[^]]+\]: (\S+)$", prose, re.MULTILINE)
     return [target for target in targets if not re.match(r"[a-z]+:", target)]
 
 

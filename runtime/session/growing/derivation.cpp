@@ -1,7 +1,7 @@
 #include "runtime/session/growing/derivation.h"
 
 #include <algorithm>
-#include <deque>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -216,6 +216,7 @@ std::optional<Rows> Derivation::rows_in(const Shape& shape) const {
     const std::optional<Affine> number = affine(shape[axis]);
     if (found) throw InputError("two axes have a row for each token");
     if (!number || number->slope != 1) throw InputError("an extent is computed from the length");
+    if (number->offset < 0) throw InputError("an extent is smaller than the length");
     found = Rows{axis, number->offset};
   }
   return found;
@@ -330,10 +331,18 @@ std::string Derivation::with_fill(const Tracked& value, double fill) {
   return add("Where", {filled(value.rows->axis, rank, value.rows->more), value.name, other}, value.name + "_filled");
 }
 
+std::string Derivation::hidden_beyond(const Tracked& value) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (beyond_of(value) < Beyond::number) return with_fill(value, -infinity);
+  const auto number = [&](double of) { return constant(Array::scalar<double>(of).cast(value.fact.type.element)); };
+  const std::string rows = filled(value.rows->axis, value.fact.type.shape->size(), value.rows->more);
+  const std::string most = add("Where", {rows, number(infinity), number(-infinity)}, past_length_.input + "_most");
+  return add("Min", {value.name, most}, value.name + "_hidden");
+}
+
 std::string Derivation::finite(const std::string& name) {
   const Tracked& value = find(name);
-  const bool is_finite = !is_floating(value.fact.type.element) || value.rows->beyond != Beyond::anything;
-  return is_finite ? data(name) : with_fill(value, 0);
+  return beyond_of(value) >= Beyond::finite ? data(name) : with_fill(value, 0);
 }
 
 std::string Derivation::zero_beyond(const std::string& name) {

@@ -84,6 +84,8 @@ class Derivation {
   std::string reshaped(const std::string& name, const Extents& extents);
   /// The value with `fill` in the rows that are not filled.
   std::string with_fill(const Tracked& value, double fill);
+  /// The value with minus infinity in the rows that are not filled. Kernels of attention take in a Min, but no Where.
+  std::string hidden_beyond(const Tracked& value);
   /// The value, whose other rows are finite, or 0.
   std::string finite(const std::string& name);
   std::string zero_beyond(const std::string& name);

@@ -41,6 +41,15 @@ bool is_zero(const Tracked& value) {
   return constant && constant->size() == 1 && constant->doubles()[0] == 0;
 }
 
+/// Whether numbers give a number. What is added may be infinite, in filled rows too; what is divided by must not be 0.
+bool keeps_numbers(const Step& step) {
+  const std::string& type = step.node.op_type();
+  for (int i = type == "Where" ? 1 : 0; i < step.node.input_size(); ++i)
+    if (step.has(i) && beyond_of(step.operand(i)) < Beyond::number) return false;
+  if (type == "Div") return !step.operand(1).rows;
+  return type == "Add" || type == "Sub" || type == "Mul" || type == "Neg" || type == "Where" || type == "Cast";
+}
+
 /// The rows behind the filled ones.
 Rows rows_of(const Step& step, Rows rows) {
   const std::string& type = step.node.op_type();
@@ -51,6 +60,7 @@ Rows rows_of(const Step& step, Rows rows) {
     const bool is_wider = step.facts[0].type.element == ElementType::float32 && size_of(from.fact.type.element) < 4;
     rows.beyond = from.rows->beyond == Beyond::zero || is_wider ? from.rows->beyond : Beyond::anything;
   }
+  if (keeps_numbers(step)) rows.beyond = std::max(rows.beyond, Beyond::number);
   if (type == "Where" && is_zero(step.operand(1)) && is_zero(step.operand(2))) rows.beyond = Beyond::zero;
   return rows;
 }

@@ -61,6 +61,7 @@ void reshape(Step& step) {
 void expand(Step& step) {
   const Shape shape = joined(step, step.shape(0), dims_of(step, 1));
   std::optional<Rows> rows = step.rows_in(shape);
+  if (rows) rows->beyond = Beyond::number;
   if (rows && step.operand(0).rows) rows = moved(step, rows->axis);
   const std::string name = step.all.add("Expand", {step.data(0), target(step, shape)}, step.node.output(0));
   step.result(shape, name, rows);
@@ -80,6 +81,7 @@ void range(Step& step) {
   const ElementType element = step.operand(0).fact.type.element;
   if (by != Affine{0, 1} || element != ElementType::int64) step.refuse("does not count by ones");
   const Affine count{end.slope - start.slope, end.offset - start.offset};
+  if (count.offset < 0) step.refuse("counts to a number that may be smaller than the first");
   if (count.slope == 0) {
     std::vector<Affine> numbers;
     for (std::int64_t i = 0; i < count.offset; ++i) numbers.push_back({start.slope, start.offset + i});
@@ -160,7 +162,8 @@ void tile(Step& step) {
 /// What is kept depends on the place alone.
 void trilu(Step& step) {
   step.facts[0].type.shape = step.shape(0);
-  const std::optional<Rows> rows = step.rows_in(step.shape(0));
+  std::optional<Rows> rows = step.rows_in(step.shape(0));
+  if (rows) rows->beyond = std::min(beyond_of(step.operand(0)), Beyond::number);
   step.add_copy();
   step.results(rows);
 }

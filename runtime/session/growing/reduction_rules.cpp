@@ -31,7 +31,7 @@ void softmax(Step& step) {
     return step.results(shares);
   }
   shares.beyond = Beyond::zero;
-  add_with(step, step.all.with_fill(step.operand(0), none));
+  add_with(step, step.all.hidden_beyond(step.operand(0)));
   step.results(shares);
 }
 
@@ -113,7 +113,9 @@ void matmul(Step& step) {
   if (left.back() != right[right.size() - 2]) step.refuse("multiplies rows of different lengths");
   step.facts[0].type.shape = shape;
   const bool sums_tokens = of_left && of_left->axis == left.size() - 1;
-  const std::optional<Rows> rows = step.rows_in(shape);
+  std::optional<Rows> rows = step.rows_in(shape);
+  if (rows && std::min(beyond_of(step.operand(0)), beyond_of(step.operand(1))) >= Beyond::number)
+    rows->beyond = Beyond::number;
   if (sums_tokens && rows) step.refuse("has a result with two axes of tokens");
   if (sums_tokens) {
     check(of_right.has_value(), "both factors have the axis that is summed up");

@@ -2,6 +2,7 @@
 // from it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,7 +13,12 @@
 namespace taso::runtime::growing {
 
 /// What the rows behind the filled ones are.
-enum class Beyond : std::uint8_t { anything, finite, zero };
+enum class Beyond : std::uint8_t {
+  anything,
+  number,  ///< not NaN, as long as caches and what is computed of them do not overflow
+  finite,
+  zero
+};
 
 /// A tensor that has a row for each token. The derived tensor has rows up to the capacity, the filled ones first.
 struct Rows {
@@ -34,5 +40,12 @@ struct Tracked {
   std::optional<Rows> rows;  ///< without: the derived model has exactly the same value
   std::string name = {};     ///< in the derived model; empty for numbers that nothing has needed so far
 };
+
+/// What the rows behind the filled ones are at least. Integers are finite. A value without rows counts as a number: if
+/// it is none, no filled row is a number either.
+inline Beyond beyond_of(const Tracked& value) {
+  if (!value.rows) return Beyond::number;
+  return is_floating(value.fact.type.element) ? value.rows->beyond : std::max(value.rows->beyond, Beyond::finite);
+}
 
 }  // namespace taso::runtime::growing
