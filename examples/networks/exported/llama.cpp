@@ -60,8 +60,9 @@ Value self_attention(Builder& net, const Value& x, const Layout& layout, const R
   const Value value = split_heads(net, net.linear(x, "v_proj", key_width, false), head_width);
   const Value turned = rotated(net, query, rotation);
   const Past& kept = pasts.extended(layer, rotated(net, key, rotation), value);
-  const Value context = attention(net, turned, repeated_heads(net, kept.key, layout.heads),
-                                  repeated_heads(net, kept.value, layout.heads), pasts.mask());
+  const Value keys = repeated_heads(net, kept.key, layout.heads);
+  const Value values = repeated_heads(net, kept.value, layout.heads);
+  const Value context = attention(net, turned, keys, values, pasts.mask());
   return net.linear(join_heads(net, context), "o_proj", layout.width, false);
 }
 
