@@ -10,7 +10,8 @@
 
 namespace taso::onnx {
 
-/// The conditions of Ifs that are the same for all inputs, by node: a result of an inner If may also be one of the outer.
+/// The conditions of Ifs that are the same for all inputs, by node: a result of an inner If may also be one of the
+/// outer.
 using Decisions = std::unordered_map<const proto::NodeProto*, bool>;
 
 /// Decides the conditions of those Ifs for whose first results `is_wanted` holds, also inside of taken branches.

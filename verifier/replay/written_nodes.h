@@ -7,11 +7,11 @@
 
 namespace taso::verifier {
 
-/// Nodes of `after` that equal some node of `before` or of its branches, except for names, are not checked: what came in
-/// may go out. Any other node must be of a kind that rewriting writes, with attributes that ONNX knows for it at the model's opset and
-/// values that it allows, with paddings either listed or left to be inferred, with the operands and results that ONNX
-/// has for it, and with nothing else. Returns what is wrong with the first node that breaks this; empty if none does.
-/// Both models are valid.
+/// Nodes of `after` that equal some node of `before` or of its branches, except for names, are not checked: what came
+/// in may go out. Any other node must be of a kind that rewriting writes, with attributes that ONNX knows for it at the
+/// model's opset and values that it allows, with paddings either listed or left to be inferred, with the operands and
+/// results that ONNX has for it, and with nothing else. Returns what is wrong with the first node that breaks this;
+/// empty if none does. Both models are valid.
 std::string trouble_with_new_nodes(const onnx::Model& before, const onnx::Model& after);
 
 /// What a tensor made by a rewrite contains beyond its name and numbers; empty if nothing.

@@ -1,8 +1,9 @@
 // Reductions, softmax and layer norm. A row is everything that is reduced to one number. Its elements are spread over
 // several threads (called lanes here), which then combine their partial results. Operators that follow a reduction may
-// combine that number with each element of the row again (cost/plan/spread.h), such as those of an RMS norm. If the elements of a row are
-// contiguous, neighbouring lanes read them; if neighbouring elements belong to different rows, neighbouring threads
-// work on different rows.
+// combine that number with each element of the row again (cost/plan/spread.h), such as those of an RMS norm.
+//
+// If the elements of a row are contiguous, neighbouring lanes read them; if neighbouring elements belong to different
+// rows, neighbouring threads work on different rows.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
