@@ -30,7 +30,7 @@ std::string_view program_version() { return TASO_VERSION; }
 std::string describe_versions(std::string_view program) {
   std::string text = fmt::format("{} {}\n", program, program_version());
   const auto line = [&](std::string_view name, std::string_view version) {
-    text += fmt::format("{:<{}}{}\n", name, name.size() < 10 ? 10 : name.size() + 1, version);
+    text += fmt::format("{:<11}{}\n", name, version);
   };
   line("rules", describe_rules());
   line("properties", describe_properties());

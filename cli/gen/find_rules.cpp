@@ -128,7 +128,12 @@ struct Kept {
   Kept(const GenSettings& settings, const std::string& context)
       : checkpoint(settings.checkpoint, context, settings.resume),
         stages(stages_of(settings.checkpoint), context, settings.resume) {}
-  bool is_useful() const { return checkpoint.is_useful() || stages.is_useful(); }
+  /// What of it a run can continue from, for people; empty if there is nothing.
+  std::string place() const {
+    if (checkpoint.is_useful()) return "the decisions so far are in " + on_one_line(checkpoint.file().string());
+    if (stages.is_useful()) return "the programs so far are in " + on_one_line(stages.folder().string());
+    return {};
+  }
 };
 
 void keep(Kept& kept, Findings& findings, generator::GenerateOptions& options) {
@@ -238,9 +243,8 @@ void conclude(Findings& findings, Kept& kept, Console& console) {
   for (const std::string& stage : kept.stages.damaged())
     console.warning(fmt::format("in {}, {} was damaged, and was done again", on_one_line(kept.stages.folder().string()),
                                 on_one_line(stage)));
-  if (findings.interrupted && kept.is_useful())
-    console.say(Level::result, fmt::format("the decisions so far are in {}; --resume continues from there",
-                                           on_one_line(kept.checkpoint.file().string())));
+  if (const std::string place = kept.place(); findings.interrupted && !place.empty())
+    console.say(Level::result, place + "; --resume continues from there");
   console.verdict(findings.passed(), findings.word());
 }
 
@@ -285,7 +289,7 @@ ExitCode find_rules(const GenSettings& settings, Console& console, Communicator&
     gather_uses(findings, ranks);
     if (kept) conclude(findings, *kept, console);
   } catch (const EnvironmentError& error) {
-    if (!kept || !kept->is_useful()) throw;
+    if (!kept || kept->place().empty()) throw;
     throw EnvironmentError(
         fmt::format("{}; once that is fixed, --resume continues from the decisions so far", error.what()));
   }

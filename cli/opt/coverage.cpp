@@ -54,10 +54,10 @@ std::string reason_of(const proto::NodeProto& node, const Producers& producers, 
     }
     if (type.element == ElementType::undefined) return "of unknown type";
     // Indices and shapes are integers even where the data is not, so only the first operand counts.
-    if (!is_floating(type.element)) return fmt::format("on {}", ops::name_of(type.element));
+    if (!is_floating(type.element)) return fmt::format("not modelled on {}", ops::name_of(type.element));
     break;
   }
-  return "in this form";
+  return "not modelled in this form";
 }
 
 std::string percent_of(double part, double whole) {
@@ -65,7 +65,7 @@ std::string percent_of(double part, double whole) {
   return fmt::format("{:.{}f} %", share, share < 9.95 && share > 0 ? 1 : 0);
 }
 
-/// "3 Cast (on int64); 2 Add (of unknown rank after Slice 'x')": the groups that come first, by their reasons.
+/// "3 Cast (not modelled on int64); 2 Add (of unknown rank after Slice 'x')": the first groups, by their reasons.
 std::string listed(const std::vector<OpaqueGroup>& groups, std::string OpaqueGroup::*reason) {
   constexpr std::size_t most_kinds = 8;
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;

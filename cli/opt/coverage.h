@@ -44,7 +44,7 @@ struct OpaqueGroup {
 };
 std::vector<OpaqueGroup> groups_of(const Coverage& coverage);
 
-/// One or two lines: "understood 7 of 9 operators; opaque: 2 Add (on int64)", and what runs on the host.
+/// One or two lines: "understood 7 of 9 operators; opaque: 2 Add (not modelled on int64)", and what runs on the host.
 std::string text_of(const Coverage& coverage);
 /// A table with every group, for `--coverage`.
 std::string table_of(const Coverage& coverage);

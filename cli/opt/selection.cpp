@@ -1,6 +1,7 @@
 #include "cli/opt/selection.h"
 
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,19 @@ std::optional<search::Experience> shipped_experience(Console& console) {
                                 on_one_line(error.what())));
     return std::nullopt;
   }
+}
+
+/// Names on indented lines of at most 100 columns.
+std::string on_lines(std::span<const rules::Rule> listed) {
+  std::string text;
+  std::size_t column = 100;
+  for (const rules::Rule& rule : listed) {
+    const bool fits = column + 3 + rule.name.size() <= 100;  // with a comma behind it
+    text += fits ? ", " : text.empty() ? "\n  " : ",\n  ";
+    text += rule.name;
+    column = (fits ? column : 0) + 2 + rule.name.size();
+  }
+  return text;
 }
 
 }  // namespace
@@ -59,12 +73,14 @@ std::string explain(const RuleSelection& selection) {
       "the search uses {} rules: {} paid off for this kind of network, {} for other kinds, {} are always used; {} "
       "others are used where they save time at once",
       choice.rules.size(), choice.paid, choice.paid_elsewhere, choice.kept, choice.others.size());
-  for (std::size_t i = 0; i < choice.rules.size(); ++i) {
-    if (i == 0 && choice.paid > 0) text += "\npaid off for this kind of network, best first:";
-    if (i == choice.paid && choice.paid_elsewhere > 0) text += "\npaid off for other kinds:";
-    if (i == choice.paid + choice.paid_elsewhere) text += "\nalways used:";
-    text += "\n  " + choice.rules[i].name;
-  }
+  std::span<const rules::Rule> rest = choice.rules;
+  const auto list = [&](std::string_view title, std::size_t count) {
+    if (count > 0) text += fmt::format("\n{}:{}", title, on_lines(rest.first(count)));
+    rest = rest.subspan(count);
+  };
+  list("paid off for this kind of network, best first", choice.paid);
+  list("paid off for other kinds", choice.paid_elsewhere);
+  list("always used", rest.size());
   return text;
 }
 

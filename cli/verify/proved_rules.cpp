@@ -34,6 +34,13 @@ class ProofProgress {
   std::atomic<std::size_t> done_{0};
 };
 
+/// What keeps a rule from being used, after "is".
+std::string obstacle_of(const verifier::RuleVerdict& verdict) {
+  if (!verdict.disagreement.empty()) return "disputed: " + on_one_line(verdict.disagreement);
+  if (verdict.kind != verifier::RuleVerdict::Kind::unknown) return std::string(verifier::text_of(verdict.kind));
+  return "neither proved nor refuted: " + verdict.reason;
+}
+
 }  // namespace
 
 Proofs prove_rules(const std::vector<GivenRule>& rules, const std::vector<GivenFile>& files, unsigned jobs,
@@ -80,7 +87,7 @@ Proofs prove_rules(const std::vector<GivenRule>& rules, const std::vector<GivenF
       result.interrupted = true;
     else if (verdicts[i]->kind != verifier::RuleVerdict::Kind::proved || !verdicts[i]->disagreement.empty())
       result.failures.push_back(fmt::format("{}: rule '{}' is {}", on_one_line(place_of(rules[i], files)),
-                                            rules[i].rule.name, verifier::text_of(verdicts[i]->kind)));
+                                            rules[i].rule.name, obstacle_of(*verdicts[i])));
   }
   return result;
 }

@@ -6,6 +6,7 @@
 #include "cost/plan/cover.h"
 #include "cost/plan/movement.h"
 #include "cost/plan/repeated_heads.h"
+#include "cost/plan/spread.h"
 #include "ops/core/error.h"
 
 namespace taso::cost {
@@ -78,12 +79,25 @@ bool Fusion::can_lead_chain(PlanNode node) const {
 std::size_t Fusion::link(PlanNode node) const {
   const std::size_t operands = view_.operands(node);
   if (!is_element_wise(node)) return operands;
-  for (std::size_t i = 0; i < operands; ++i) {
-    const PlanValue value = view_.operand(node, i);
-    if (view_.is_weight(value) || !can_lead_chain(view_.producer(value))) continue;
-    if (only_user(view_, value) != no_plan_node && same_kind(view_, value, view_.result(node, 0))) return i;
-  }
+  const auto may_join = [&](PlanValue value) {
+    return !view_.is_weight(value) && can_lead_chain(view_.producer(value)) && only_user(view_, value) != no_plan_node;
+  };
+  for (std::size_t i = 0; i < operands; ++i)
+    if (const PlanValue value = view_.operand(node, i);
+        may_join(value) && same_kind(view_, value, view_.result(node, 0)))
+      return i;
+  for (std::size_t i = 0; i < operands; ++i)
+    if (const PlanValue value = view_.operand(node, i);
+        may_join(value) && may_spread(view_, value, node) &&
+        spreads(view_, top_of_chain(view_.producer(value)), value, node))
+      return i;
   return operands;
+}
+
+PlanNode Fusion::top_of_chain(PlanNode node) const {
+  for (std::size_t linked = link(node); linked < view_.operands(node); linked = link(node))
+    node = view_.producer(view_.operand(node, linked));
+  return node;
 }
 
 PlanNode Fusion::next(PlanNode node) const {
@@ -111,11 +125,8 @@ bool Fusion::takes(const Segment& segment, PlanNode node) const {
 }
 
 std::vector<PlanNode> Fusion::chain(PlanNode node) const {
-  PlanNode top = node;
-  for (std::size_t linked = link(top); linked < view_.operands(top); linked = link(top))
-    top = view_.producer(view_.operand(top, linked));
   std::vector<PlanNode> nodes;
-  for (; top != no_plan_node; top = next(top)) nodes.push_back(top);
+  for (PlanNode top = top_of_chain(node); top != no_plan_node; top = next(top)) nodes.push_back(top);
   return nodes;
 }
 
@@ -426,6 +437,8 @@ void Fusion::add_chain(PlanNode node, Affected& nodes) const {
       // A matmul may write in the order of the transpose, and a reduction may absorb the chain, or not.
       if (is_role(view_, user, Role::transpose) || is_role(view_, user, Role::rows)) nodes.add(user);
       if (!is_element_wise(user)) continue;
+      // Whether it joins depends on the reduction, which may be further up.
+      if (may_spread(view_, result, user)) add_chain(user, nodes);
       const Segment& last = last_segment(user);
       // The kernel that uses it more than once may join it, or not.
       if (view_.users(result) > 1) nodes.add(last.head());

@@ -5,6 +5,8 @@
 //   of the same shape as its result, if it is the only user of that operand. Chains form this way. A convolution or
 //   matmul takes at most six element-wise operators, which together read at most one tensor computed at run time (the
 //   residual); the rest of the chain starts a kernel of its own.
+// - An element-wise operator that has no such operand joins the reduction whose results, or what was computed from them
+//   element by element, it spreads over the reduced rows again (spread.h).
 // - If several element-wise operators use the result of such a convolution or matmul chain, the kernel that takes all
 //   of them is merged with it, provided that each of its operators works on that result, in its shape: a decomposed
 //   gelu uses its operand twice. Together they have at most twelve such operators and one residual.
@@ -137,6 +139,8 @@ class Fusion {
   bool can_lead_chain(PlanNode node) const;
   /// The operand through which an element-wise operator joins its producer; operands() if there is none.
   std::size_t link(PlanNode node) const;
+  /// The first node of the chain of this one.
+  PlanNode top_of_chain(PlanNode node) const;
   /// The node that continues the chain after this one.
   PlanNode next(PlanNode node) const;
   bool takes(const Segment& segment, PlanNode node) const;

@@ -77,6 +77,7 @@ class CallMaker {
   }
   /// Gives the heads that share keys or values an axis of their own.
   void share_heads() {
+    if (placed_.call.steps.empty()) return;  // nothing of it is used
     std::optional<SharedHeads> shared;
     std::vector<bool> is_cut(placed_.call.read.size(), false);
     for (const Repetition& one : repetitions_)

@@ -201,7 +201,7 @@ void RecordedPrices::trust(const GraphView& view, const Kernel& kernel) {
   if (!may_have_price(view, kernel)) return;
   const Call call = call_of(view, kernel, precision_).call;
   if (look_up(call).is_trusted) return;
-  least_.reset();
+  forget_least_prices();
   const std::unique_lock lock(mutex_);
   const auto [first, last] = known_.equal_range(hash_of(call));
   for (auto one = first; one != last; ++one)
@@ -209,7 +209,7 @@ void RecordedPrices::trust(const GraphView& view, const Kernel& kernel) {
 }
 
 void RecordedPrices::learn(const Call& call, const Costs& costs) {
-  least_.reset();
+  forget_least_prices();
   const std::size_t hash = hash_of(call);
   const std::unique_lock lock(mutex_);
   if (call.kind == Kernel::Kind::matmul)  // it may be the upper limit of products that were not measured

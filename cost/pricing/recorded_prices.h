@@ -41,12 +41,12 @@ class RecordedPrices : public KernelPrices {
   /// less.
   void set_caution(double factor) {
     caution_ = factor;
-    least_.reset();
+    forget_least_prices();
   }
   /// Switches to prices with weights from the cache, or back. Not thread-safe against readers.
   void set_warm(bool is_warm) {
     is_warm_ = is_warm;
-    least_.reset();
+    forget_least_prices();
     roofline_.set_warm(is_warm);
   }
   bool is_warm() const { return is_warm_; }
@@ -96,6 +96,11 @@ class RecordedPrices : public KernelPrices {
   std::array<double, kinds_of_kernels> factors_;  // of predictions in ONNX Runtime, by kind
   Roofline roofline_;
   const LeastPrices& least_prices() const;
+  /// Several threads may do that at once.
+  void forget_least_prices() {
+    const std::lock_guard one_at_a_time(least_guard_);
+    least_.reset();
+  }
   mutable std::unique_ptr<LeastPrices> least_;  // of what was known when it was first asked for
   mutable std::mutex least_guard_;
   mutable std::shared_mutex mutex_;

@@ -89,19 +89,25 @@ std::size_t Builder::nodes() const { return static_cast<std::size_t>(model_->gra
 
 onnx::Model Builder::finish() { return {std::move(*model_), {}}; }
 
+void Builder::declare_shape(proto::ValueInfoProto& info, const std::vector<std::int64_t>& shape) const {
+  for (const std::int64_t extent : shape) {
+    auto& dim = *info.mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim();
+    if (extent == open_batch)
+      dim.set_dim_param(options_.batch);
+    else if (extent == open_past || extent == open_seen)
+      dim.set_dim_param(extent == open_past ? "past_sequence_length" : "past_sequence_length + 1");
+    else
+      dim.set_dim_value(extent);
+  }
+}
+
 Value Builder::graph_input(std::string_view name, ElementType type, std::vector<std::int64_t> shape) {
   proto::ValueInfoProto& info = *model_->mutable_graph()->add_input();
   info.set_name(std::string(name));
   auto& tensor = *info.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(onnx::onnx_data_type(type));
   Value value{std::string(name), std::move(shape), {}};
-  for (const std::int64_t extent : value.shape) {
-    auto& dim = *tensor.mutable_shape()->add_dim();
-    if (extent == open_batch)
-      dim.set_dim_param(options_.batch);
-    else
-      dim.set_dim_value(extent);
-  }
+  declare_shape(info, value.shape);
   return value;
 }
 
@@ -135,13 +141,7 @@ void Builder::output(const Value& value, std::string_view name) {
   info.set_name(std::string(name));
   auto& tensor = *info.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(onnx::onnx_data_type(options_.type));
-  for (const std::int64_t extent : value.shape) {
-    auto& dim = *tensor.mutable_shape()->add_dim();
-    if (extent == open_batch)
-      dim.set_dim_param(options_.batch);
-    else
-      dim.set_dim_value(extent);
-  }
+  declare_shape(info, value.shape);
 }
 
 proto::NodeProto& Builder::add_node(std::string_view type, std::string_view place,

@@ -84,6 +84,8 @@ struct BuilderOptions {
 class Builder {
  public:
   static constexpr std::int64_t open_batch = -1;
+  /// The tokens before the new one, and those with it, where their number is open.
+  static constexpr std::int64_t open_past = -2, open_seen = -3;
 
   Builder(std::string_view network, const BuilderOptions& options);
   Builder(const Builder&) = delete;
@@ -196,6 +198,7 @@ class Builder {
   std::string weights(std::string_view name, const std::vector<std::int64_t>& shape, const Spread& spread);
   std::vector<std::int64_t> pads_of(const Value& x, const Window& window) const;
   std::vector<std::int64_t> windows_of(const Value& x, std::int64_t channels, const Window& window) const;
+  void declare_shape(proto::ValueInfoProto& info, const std::vector<std::int64_t>& shape) const;
   Value graph_input(std::string_view name, ElementType type, std::vector<std::int64_t> shape);
   std::vector<std::int64_t> of_batch(const std::vector<std::int64_t>& rest) const;
 

@@ -1,4 +1,5 @@
 // The builder's layers that only move data.
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -108,8 +109,10 @@ Value Builder::slice(const Value& x, std::size_t axis, std::int64_t from, std::i
 Value Builder::reshape_wholly(const Value& x, const std::vector<std::int64_t>& rest, std::int64_t merged) {
   std::vector<std::int64_t> shape{batch_ == open_batch ? -1 : batch_ * merged};
   shape.insert(shape.end(), rest.begin(), rest.end());
-  const std::string wanted = numbers(shape);
-  return node("Reshape", "", {x.name, wanted}, shape, x.power, {{"allowzero", std::int64_t{batch_ != open_batch}}});
+  std::vector<std::int64_t> wanted = shape;
+  for (std::int64_t& extent : wanted) extent = std::max<std::int64_t>(extent, -1);
+  const bool is_open = std::find(wanted.begin(), wanted.end(), -1) != wanted.end();
+  return node("Reshape", "", {x.name, numbers(wanted)}, shape, x.power, {{"allowzero", std::int64_t{!is_open}}});
 }
 
 Value Builder::upsampled(const Value& x) {

@@ -20,18 +20,25 @@ constexpr std::size_t gates = 8;
 
 std::int64_t steps_of(const Variant& variant) { return variant.blocks > 0 ? variant.blocks : 5; }
 
+/// Two operands. Braces make the first one first; the order of a function's arguments depends on the machine.
+struct Pair {
+  Value first, second;
+};
+Value sum_of(Builder& net, const Pair& pair) { return net.add(pair.first, pair.second); }
+Value product_of(Builder& net, const Pair& pair) { return net.multiply(pair.first, pair.second); }
+
 Value benchmark_step(Builder& net, const Value& x, const Value& state) {
   std::vector<Value> t;
   for (std::size_t i = 0; i < gates; ++i)
-    t.push_back(net.add(net.linear(x, fmt::format("input.{}", i), width, false),
-                        net.linear(state, fmt::format("state.{}", i), width, false)));
-  const Value a = net.add(net.relu(t[0]), net.sigmoid(t[3]));
-  const Value b = net.add(net.sigmoid(t[1]), net.tanh(t[2]));
-  const Value c = net.multiply(net.sigmoid(t[4]), net.tanh(t[5]));
-  const Value d = net.multiply(net.sigmoid(t[6]), net.relu(t[7]));
-  const Value e = net.add(net.sigmoid(b), net.tanh(c));
-  const Value f = net.multiply(net.tanh(a), net.tanh(d));
-  return net.tanh(net.multiply(net.tanh(e), net.tanh(f)));
+    t.push_back(sum_of(net, {net.linear(x, fmt::format("input.{}", i), width, false),
+                             net.linear(state, fmt::format("state.{}", i), width, false)}));
+  const Value a = sum_of(net, {net.relu(t[0]), net.sigmoid(t[3])});
+  const Value b = sum_of(net, {net.sigmoid(t[1]), net.tanh(t[2])});
+  const Value c = product_of(net, {net.sigmoid(t[4]), net.tanh(t[5])});
+  const Value d = product_of(net, {net.sigmoid(t[6]), net.relu(t[7])});
+  const Value e = sum_of(net, {net.sigmoid(b), net.tanh(c)});
+  const Value f = product_of(net, {net.tanh(a), net.tanh(d)});
+  return net.tanh(product_of(net, {net.tanh(e), net.tanh(f)}));
 }
 
 /// The matrices of a cell, shared by all steps.
@@ -50,13 +57,13 @@ Memory cell_step(Builder& net, const Value& x, const Memory& before, const Matri
     from_state.push_back(net.matmul(before.state, matrices.state[i]));
   }
   const auto sum = [&](std::size_t i) { return net.add(from_input[i], from_state[i]); };
-  const Value first = net.multiply(net.sigmoid(sum(0)), net.relu(sum(1)));
-  const Value second = net.add(net.sigmoid(sum(2)), net.relu(net.multiply(from_input[3], from_state[3])));
-  const Value third = net.multiply(net.tanh(sum(4)), net.sigmoid(sum(5)));
-  const Value fourth = net.add(net.tanh(sum(6)), net.sigmoid(sum(7)));
+  const Value first = product_of(net, {net.sigmoid(sum(0)), net.relu(sum(1))});
+  const Value second = sum_of(net, {net.sigmoid(sum(2)), net.relu(net.multiply(from_input[3], from_state[3]))});
+  const Value third = product_of(net, {net.tanh(sum(4)), net.sigmoid(sum(5))});
+  const Value fourth = sum_of(net, {net.tanh(sum(6)), net.sigmoid(sum(7))});
   const Value injected = net.tanh(net.add(net.tanh(first), before.cell));
   const Value cell = net.multiply(injected, net.tanh(second));
-  const Value other = net.tanh(net.add(net.tanh(third), net.sigmoid(fourth)));
+  const Value other = net.tanh(sum_of(net, {net.tanh(third), net.sigmoid(fourth)}));
   return {net.tanh(net.multiply(cell, other)), cell};
 }
 

@@ -120,6 +120,8 @@ void build(Builder& net, const Network& network, Variant variant) {
   settle_opset(network, variant);
   if (variant.has_static_cache && !network.has_past)
     throw InputError(fmt::format("{} is no decoder: it has no cache", network.name));
+  if (variant.has_open_past && !network.has_past)
+    throw InputError(fmt::format("{} is no decoder: it has no past", network.name));
   if (variant.blocks > most_blocks)
     throw InputError(fmt::format("{} blocks are too many; at most {} can be built", variant.blocks, most_blocks));
   if (variant.opset >= exported_opset) net.write_as_exported(variant.opset);

@@ -19,6 +19,8 @@ struct Variant {
   std::int64_t width = 0;       ///< channels of the first level, for networks whose width can be chosen
   /// A decoder's keys and values have room for `sequence` tokens, and the new ones are written at `cache_position`.
   bool has_static_cache = false;
+  /// A decoder's keys and values are of any number of tokens.
+  bool has_open_past = false;
 };
 
 /// The number of blocks per stage, unless the variant asks for another number.

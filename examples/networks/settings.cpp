@@ -20,7 +20,7 @@ constexpr std::uint64_t largest_number = 65536;
 /// The options as text: CLI11 only splits the command line.
 struct Raw {
   std::string network, output, folder, batch, type, seed, blocks, image_size, sequence, width, opset, log_file, color;
-  bool list = false, version = false, static_cache = false;
+  bool list = false, version = false, static_cache = false, open_past = false;
   int verbose = 0, quiet = 0;
 };
 
@@ -41,6 +41,9 @@ void declare(CLI::App& app, Raw& raw) {
   one("--sequence", raw.sequence, "Number of tokens, or of tokens before the new one (default: by network)", "N", form);
   app.add_flag("--static-cache", raw.static_cache,
                "Decoders: keys and values of --sequence tokens at most, with the new ones written at cache_position")
+      ->group(form);
+  app.add_flag("--open-past", raw.open_past,
+               "Decoders: keys and values of any number of tokens, which the model calls past_sequence_length")
       ->group(form);
   one("--width", raw.width, "Channels of the first level, for diffusion_unet (default 320)", "N", form);
   one("--opset", raw.opset, "Opset of networks as PyTorch exports them: 20 to 23 (default 20)", "N", form);
@@ -92,6 +95,10 @@ void resolve_form(const Raw& raw, Settings& settings) {
   settings.variant.width = number_given("--width", raw.width);
   settings.variant.opset = number_given("--opset", raw.opset);
   settings.variant.has_static_cache = raw.static_cache;
+  settings.variant.has_open_past = raw.open_past;
+  const bool is_numbered = settings.building.batch.find_first_not_of("0123456789") == std::string::npos;
+  if (raw.open_past && (raw.static_cache || !raw.sequence.empty() || !is_numbered))
+    throw cli::UsageError("--open-past cannot be combined with --static-cache, --sequence or the name of a batch");
 }
 
 void resolve_networks(const Raw& raw, Command& command) {
@@ -153,7 +160,7 @@ Variant variant_for(const Settings& settings, const Network& network) {
   if (settings.networks.size() > 1 && network.sequence == 0) variant.sequence = 0;
   if (settings.networks.size() > 1 && network.width == 0) variant.width = 0;
   if (settings.networks.size() > 1 && network.opset < exported_opset) variant.opset = 0;
-  if (settings.networks.size() > 1 && !network.has_past) variant.has_static_cache = false;
+  if (settings.networks.size() > 1 && !network.has_past) variant.has_static_cache = variant.has_open_past = false;
   return variant;
 }
 

@@ -54,6 +54,7 @@ bool is_zero(const Context& context, const std::string& name) {
       const auto number = attributes.array("value");
       return node->attribute_size() == 0 || (number && number->size() == 1 && number->doubles().front() == 0);
     }
+    if (node->input_size() == 0) return false;
     if (std::find(movements.begin(), movements.end(), node->op_type()) == movements.end()) return false;
     value = node->input(0);
   }

@@ -320,6 +320,7 @@ bool join_sum(const Context& context, const proto::NodeProto& node) {
     const std::string &product = node.input(place), &added = node.input(1 - place);
     const proto::NodeProto* const first = context.edit.producer(product);
     if (first == nullptr || first->op_type() != "MatMul" || !is_default_domain(first->domain()) ||
+        first->input_size() != 2 || first->input(0).empty() || first->input(1).empty() ||
         context.edit.uses(product) != 1 || context.edit.constant(added) == nullptr)
       continue;
     const Type &left = values.at(first->input(0)).type(), &right = values.at(first->input(1)).type();

@@ -34,8 +34,11 @@ std::optional<std::filesystem::path> user_cache_folder() {
     return text;
   };
   if (const auto cache = folder("XDG_CACHE_HOME")) return *cache / "taso";
-  if (const auto home = folder("HOME")) return *home / ".cache" / "taso";
-  return std::nullopt;
+  // The folders below a home are made when they are needed, a home never.
+  std::error_code error;
+  const auto home = folder("HOME");
+  if (!home || !std::filesystem::is_directory(*home, error)) return std::nullopt;
+  return *home / ".cache" / "taso";
 }
 
 std::optional<std::string> trouble_with_data_folder() {

@@ -13,7 +13,7 @@ namespace taso::ops {
 /// or build folder that the program runs from, or below the folder it was configured to be installed to; the first that
 /// exists.
 std::optional<std::filesystem::path> find_data_file(const std::filesystem::path& relative);
-/// $XDG_CACHE_HOME/taso, or below ~/.cache; nothing where the user has no home.
+/// $XDG_CACHE_HOME/taso, or below ~/.cache; nothing where the user has no home, or one that does not exist.
 std::optional<std::filesystem::path> user_cache_folder();
 /// Why $TASO_DATA counts for nothing, if it is set and no folder; else nothing.
 std::optional<std::string> trouble_with_data_folder();

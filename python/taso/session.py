@@ -66,6 +66,8 @@ class Session:
     log          a function of a level (0 warning, 1 information, 2 detail) and a text; None: Python's logger "taso";
                  False: nobody
     folder       where a model that is given as bytes has its external weights
+    past_capacity  the rows of the caches that a decoder's growing past is run with; the input "past_length" then says
+                 how many are filled. None: the past grows. See "A past that grows" in runtime/using.md
     options      others of the library: prices, streams, trust, plans, memory (see taso.h)
 
     Several threads may call one session. The GIL is free while it loads and runs. Ctrl-C ends a search at once.
@@ -73,9 +75,9 @@ class Session:
 
     def __init__(self, model: Any, *, device: str = "auto", precision: str | None = None, optimize: float = 0,
                  threads: int = 0, measure: bool = False, log: Callable[[int, str], None] | bool | None = None,
-                 folder: str | os.PathLike | None = None, **options: Any) -> None:
+                 folder: str | os.PathLike | None = None, past_capacity: int | None = None, **options: Any) -> None:
         chosen = {"device": device, "precision": precision, "optimize": optimize, "threads": threads,
-                  "measure": measure, **options}
+                  "measure": measure, "past_capacity": past_capacity, **options}
         texts = [(name, str(int(value)) if isinstance(value, bool) else str(value)) for name, value in chosen.items()
                  if value is not None]
         if log is None or log is True:

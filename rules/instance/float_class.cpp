@@ -320,9 +320,13 @@ class Classification {
     return false;
   }
 
+  struct Magnitudes {
+    double source, target;
+  };
+
   /// The largest magnitude that each side computes, with operands of magnitudes between 2^-exponent and 2^exponent.
-  std::pair<double, double> largest(const ConcreteInstance& one, const std::vector<bool>& of_source,
-                                    const std::vector<bool>& of_target, std::int64_t exponent) {
+  Magnitudes largest(const ConcreteInstance& one, const std::vector<bool>& of_source,
+                     const std::vector<bool>& of_target, std::int64_t exponent) {
     std::vector<Tensor<Watched>> inputs;
     double given = 0;
     std::vector<double> sizes;  // one per input; some are equal, because magnitudes shrink where sums cancel

@@ -17,6 +17,7 @@
 #include "runtime/api/guarded.h"
 #include "runtime/api/optimized.h"
 #include "runtime/gpu/device.h"
+#include "runtime/session/growing/growing_past.h"
 #include "runtime/session/session.h"
 
 using taso::ElementType;
@@ -122,6 +123,10 @@ std::unique_ptr<taso_session> loaded(std::string_view bytes, const std::string& 
   if (taso::runtime::is_engine(bytes))
     return std::make_unique<taso_session>(taso::runtime::parse_engine(bytes, name), std::move(chosen));
   taso::onnx::Model model = taso::onnx::Model::parse(bytes, folder);
+  if (chosen.search_seconds > 0 && chosen.past_capacity > 0) {  // the search is for the model that runs
+    model = taso::runtime::growing::with_fixed_past(std::move(model), chosen.past_capacity);
+    chosen.past_capacity = 0;
+  }
   if (chosen.search_seconds <= 0) return std::make_unique<taso_session>(std::move(model), std::move(chosen));
   taso::onnx::Model found = taso::runtime::optimized(model, chosen);
   auto made = std::make_unique<taso_session>(std::move(found), chosen, std::move(model));

@@ -87,11 +87,32 @@ void need_room(const std::vector<Port>& ports, std::span<const RunTensor> output
   }
 }
 
+/// Throws if a node cannot run: told now, and not by the first run.
+void check_obstacles(const Graph& graph) {
+  for (const Node* node : graph.nodes())
+    if (const Opaque* opaque = node->as_opaque()) {
+      const std::string obstacle = opaque->body ? opaque->body->obstacle() : "unknown operator";
+      if (!obstacle.empty()) throw InputError(fmt::format("cannot run {}: {}", opaque->kind, obstacle));
+    }
+}
+
+/// The extents of an output of an example, with the names of sizes that are open.
+Shape with_open_sizes(const proto::ValueInfoProto& declared, const Shape& example, const Sizes& sizes) {
+  const Shape names = onnx::declared_type(declared).shape.value_or(Shape());
+  Shape shape = example;
+  for (std::size_t axis = 0; axis < std::min(shape.size(), names.size()); ++axis) {
+    const auto is_size = [&](const auto& size) { return Dim(size.second) == shape[axis]; };
+    if (!names[axis].is_static() && std::any_of(sizes.begin(), sizes.end(), is_size)) shape[axis] = names[axis];
+  }
+  return shape;
+}
+
 }  // namespace
 
 Session::Session(onnx::Model model, SessionOptions options, std::optional<onnx::Model> source)
     : options_(std::move(options)), model_(std::move(model)), source_(std::move(source)), process_(::getpid()) {
   const auto start = Clock::now();
+  fix_past();
   read();
   if (options_.device != SessionOptions::Device::cpu) open_gpu(nullptr);
   tell_ready(seconds_since(start), options_.precision.has_value());
@@ -103,6 +124,7 @@ Session::Session(Engine engine, SessionOptions options)
   const bool has_precision = options_.precision.has_value();
   if (!has_precision) options_.precision = engine.precision;
   has_source_ = !engine.is_searched;
+  if (options_.past_capacity > 0) throw InputError("an engine file is run as it is: only a model gets a past_capacity");
   read();
   if (options_.device != SessionOptions::Device::cpu) open_gpu(&engine);
   tell_ready(seconds_since(start), has_precision);
@@ -122,21 +144,41 @@ void Session::tell_ready(double seconds, bool has_precision) const {
   options_.say(LogLevel::info, fmt::format("ready on {} after {:.2f} s", device_, seconds));
 }
 
+void Session::fix_past() {
+  if (options_.past_capacity == 0) return;
+  model_.validate();
+  growing::GrowingPast past(std::move(model_), options_.past_capacity);
+  model_ = past.is_open() ? past.declared() : past.derived({});
+  if (past.is_open()) pasts_ = std::make_unique<growing::DerivedPasts>(std::move(past), options_.most_plans);
+}
+
+void Session::read_open_past() {
+  const Sizes& trial = pasts_->past().trial();
+  const auto example = pasts_->find(trial);
+  graph_ = {example, &example->graph};
+  check_obstacles(*graph_);
+  const auto& outputs = model_.proto().graph().output();
+  for (std::size_t i = 0; i < graph_->outputs.size(); ++i) {
+    const proto::ValueInfoProto& declared = outputs.Get(static_cast<int>(i));
+    Type type = graph_->outputs[i].type();
+    if (type.shape) type.shape = with_open_sizes(declared, *type.shape, trial);
+    outputs_.push_back(port_of(declared, std::move(type)));
+  }
+}
+
 void Session::read() {
   model_.validate();
+  past_length_ = growing::past_length_of(model_);
   signature_ = std::make_unique<Signature>(model_);
   variants_ = std::make_unique<Variants>(*signature_, options_.most_plans);
+  if (pasts_) return read_open_past();
   const auto is_sized = [](const Port& port) { return port.type.shape && static_extents(*port.type.shape); };
   if (source_ && std::all_of(inputs().begin(), inputs().end(), is_sized)) source_.reset();  // nobody will ask for it
   if (source_) source_->validate();
   edit_ = std::make_unique<onnx::GraphEdit>(model_);
   clean_up_for_runs(*edit_);
   graph_ = std::make_shared<const Graph>(edit_->imported()->graph);
-  for (const Node* node : graph_->nodes())  // told now, and not by the first run
-    if (const Opaque* opaque = node->as_opaque()) {
-      const std::string obstacle = opaque->body ? opaque->body->obstacle() : "unknown operator";
-      if (!obstacle.empty()) throw InputError(fmt::format("cannot run {}: {}", opaque->kind, obstacle));
-    }
+  check_obstacles(*graph_);
   const auto& outputs = model_.proto().graph().output();
   for (std::size_t i = 0; i < graph_->outputs.size(); ++i)
     outputs_.push_back(port_of(outputs.Get(static_cast<int>(i)), graph_->outputs[i].type()));
@@ -173,7 +215,8 @@ void Session::open_gpu(Engine* engine) {
     options_.say(LogLevel::info,
                  fmt::format("using the prices of {}; this machine has {}", other, pricing_->gpu()->versions()));
   const auto is_sized = [](const Value& input) { return input.type().shape && static_extents(*input.type().shape); };
-  if (!std::all_of(graph_->inputs.begin(), graph_->inputs.end(), is_sized)) return;  // planned when sizes are known
+  if (pasts_ || !std::all_of(graph_->inputs.begin(), graph_->inputs.end(), is_sized))
+    return;  // planned when sizes are known
   try {
     plan_for({});
   } catch (const InputError& error) {
@@ -202,6 +245,12 @@ Session::Shaped Session::shaped(std::span<const RunTensor> given) const {
 }
 
 std::shared_ptr<const Graph> Session::graph_for(const Shaped& shaped) const {
+  if (pasts_) {
+    if (!shaped.unusual.given.empty()) throw BadTensor("with a past_capacity, inputs with a default are left out");
+    if (!shaped.unusual.empty.empty()) throw BadTensor("with a past_capacity, no size is 0");
+    const auto made = pasts_->find(shaped.sizes);
+    return {made, &made->graph};
+  }
   if (shaped.unusual.is_usual()) return graph_;
   if (shaped.unusual.empty.empty()) return variants_->find(model_, shaped.unusual);
   if (!has_source_)
@@ -286,10 +335,10 @@ std::shared_ptr<Session::SizedModel> Session::make_plan(const Shaped& shaped) {
     plan_on_gpu(*made);
   } catch (const InputError& error) {
     if (!shaped.unusual.is_usual()) return plan_on_host(error.what());
-    if (shaped.sizes.empty()) throw;
+    if (shaped.sizes.empty() || pasts_) throw;
   }
   // What the model computes of unknown sizes is left to the host, or makes a plan impossible; with numbers it is known.
-  const bool is_usual = shaped.unusual.is_usual() && !shaped.sizes.empty();
+  const bool is_usual = shaped.unusual.is_usual() && !shaped.sizes.empty() && !pasts_;
   if (is_usual && (!made->model || !made->model->on_host().empty())) plan_for_numbers(*made);
   if (const auto& on_host = made->model->on_host(); !on_host.empty())
     options_.say(LogLevel::warning,
@@ -329,6 +378,7 @@ void Session::run(std::span<const RunTensor> given, std::span<RunTensor> outputs
     throw BadTensor(fmt::format("the model has {} outputs, not {}", outputs_.size(), outputs.size()));
   check_inputs(given);
   const Shaped found = shaped(given);
+  check_past(found, given);
   std::vector<RunTensor> used;
   for (const RunTensor& input : given)
     if (!input.is_left_out) used.push_back(input);
@@ -361,6 +411,21 @@ void Session::check_inputs(std::span<const RunTensor> given) const {
     if (input.capacity < bytes_of(input.element, input.extents))
       throw BadTensor(fmt::format("the input '{}' has {} bytes of memory, but its shape {} needs {}", name,
                                   input.capacity, shape_text(input.extents), bytes_of(input.element, input.extents)));
+  }
+}
+
+void Session::check_past(const Shaped& shaped, std::span<const RunTensor> given) const {
+  if (!pasts_ && !past_length_) return;
+  const growing::PastLength length = pasts_ ? pasts_->find(shaped.sizes)->length : *past_length_;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (inputs()[i].name != length.input || given[i].element != ElementType::int64) continue;
+    const std::string name = on_one_line(length.input);
+    if (given[i].is_on_device) throw BadTensor(fmt::format("'{}' must be in memory of the host", name));
+    const std::vector<std::int64_t> told = array_of(given[i]).integers();
+    const std::int64_t rows = told.size() == 1 ? told[0] : -1;
+    if (rows < 0 || rows > length.most)
+      throw BadTensor(
+          fmt::format("'{}' is {}: with the new rows, there is room for a past of 0 to {}", name, rows, length.most));
   }
 }
 
@@ -450,6 +515,8 @@ void Session::run_on_gpu(const Shaped& shaped, std::span<const RunTensor> used, 
 }
 
 Engine Session::engine() {
+  if (pasts_)
+    throw InputError("with a past_capacity, an engine file is made of a model that leaves no other sizes open");
   Engine made(signature_->has_defaults() ? signature_->whole(model_) : model_.copy());
   made.is_searched = source_.has_value() || !has_source_;
   made.precision = precision();

@@ -14,6 +14,7 @@
 #include "ops/core/array.h"
 #include "runtime/session/engine_file.h"
 #include "runtime/session/gpu_model.h"
+#include "runtime/session/growing/derived_pasts.h"
 #include "runtime/session/host_program.h"
 #include "runtime/session/session_options.h"
 #include "runtime/session/sizes.h"
@@ -78,8 +79,12 @@ class Session {
     const Extents& output_extents(std::size_t i) const { return model ? model->output_extents(i) : on_host.outputs[i]; }
   };
 
+  /// Makes one with a cache of fixed capacity of a model whose past grows.
+  void fix_past();
   /// Cleans the model up and reads its graph.
   void read();
+  /// The same if the model is derived for each set of sizes.
+  void read_open_past();
   /// Ends loading: says where the model runs, and what that means for the options.
   void tell_ready(double seconds, bool has_precision) const;
   /// Leaves the model on the host if there is no GPU, or none that can run it. `engine` may be null.
@@ -95,6 +100,8 @@ class Session {
   void plan_for_numbers(SizedModel& sized);
   void make_room();
   void check_inputs(std::span<const RunTensor> inputs) const;
+  /// Throws unless the past and the new rows fit into the caches.
+  void check_past(const Shaped& shaped, std::span<const RunTensor> inputs) const;
   /// -1 where a size depends on content; nothing where the rank does.
   static std::optional<Extents> output_extents(const Graph& graph, std::size_t output, const Sizes& sizes);
   /// Whether the memory of an input is that of an output of the same type and shape, and of nothing else.
@@ -110,6 +117,9 @@ class Session {
   bool has_source_ = true;  // false if a search rewrote the model, and what it was before is not known
   std::unique_ptr<Signature> signature_;
   std::unique_ptr<Variants> variants_;
+  std::unique_ptr<growing::DerivedPasts>
+      pasts_;  // of a model whose past has a capacity, and that leaves other sizes open
+  std::optional<growing::PastLength> past_length_;
   std::unique_ptr<onnx::GraphEdit> edit_;
   std::shared_ptr<const Graph> graph_;  // for usual calls
   std::vector<Port> outputs_;

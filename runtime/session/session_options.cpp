@@ -73,6 +73,8 @@ void SessionOptions::set(std::string_view name, std::string_view value) {
     most_plans = std::max<std::size_t>(1, number<std::size_t>(name, value, 1'000'000));
   } else if (name == "memory") {
     most_device_bytes = number<std::size_t>(name, value, std::numeric_limits<std::int64_t>::max());
+  } else if (name == "past_capacity") {
+    past_capacity = number<std::int64_t>(name, value, 1 << 24);
   } else {
     throw InputError(fmt::format("there is no option '{}'", on_one_line(name)));
   }

@@ -28,6 +28,7 @@ struct SessionOptions {
   std::uint32_t lanes = gpu::usual_lanes;       ///< most concurrent streams
   std::size_t most_plans = 8;                   ///< for different sizes
   std::size_t most_device_bytes = 0;            ///< of all plans; 0: no limit
+  std::int64_t past_capacity = 0;               ///< rows of the caches of a past that grows; 0: it grows
   gpu::DeviceMemory memory;                     ///< the caller's
   std::function<void(LogLevel, const std::string&)> log;
   std::function<bool()> is_cancelled;

@@ -57,15 +57,7 @@ onnx::Model Signature::whole(const onnx::Model& model) const {
 }
 
 std::shared_ptr<const Graph> Variants::find(const onnx::Model& model, const Unusual& unusual) {
-  const std::lock_guard lock(guard_);
-  const auto found = std::find_if(made_.begin(), made_.end(), [&](const auto& one) { return one.first == unusual; });
-  if (found != made_.end()) {
-    made_.splice(made_.begin(), made_, found);
-    return made_.front().second;
-  }
-  made_.emplace_front(unusual, std::make_shared<const Graph>(make(model, unusual)));
-  if (made_.size() > most_) made_.pop_back();
-  return made_.front().second;
+  return made_.find(unusual, [&] { return std::make_shared<const Graph>(make(model, unusual)); });
 }
 
 namespace {

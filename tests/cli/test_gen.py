@@ -522,6 +522,21 @@ def test_an_interrupt_keeps_existing_files(taso_gen, tmp_path):
         assert "# Not complete" in (tmp_path / name).read_text()
 
 
+def test_an_interrupt_names_what_is_there(taso_gen, gen, tmp_path):
+    """Before the first decision, only programs are kept."""
+    out = tmp_path / "out.rules"
+    stages = tmp_path / "out.rules.checkpoint.stages"
+    process = start(taso_gen, "-o", out, "--operators", "matrices", "--max-ops", "4", "--jobs", "1")
+    while process.poll() is None and not (stages.exists() and any(stages.glob("[!.]*"))):
+        time.sleep(0.005)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    named = re.search(r"^the programs so far are in (.*); --resume continues from there$", err, re.MULTILINE)
+    assert named and named[1] == str(stages) and any(stages.iterdir()), err
+    assert not (tmp_path / "out.rules.checkpoint").exists()
+
+
 def test_an_early_interrupt_replaces_nothing(taso_gen, tmp_path):
     out = tmp_path / "out.rules"
     out.write_text("precious")

@@ -47,6 +47,20 @@ def test_verdicts_fit_the_schema(arguments, code, schemas, source_folder, taso_v
         assert set(one) <= set(schemas["verify-report"]["$defs"]["rule"]["properties"])
 
 
+@pytest.mark.parametrize("file", ["examples/agreement.rules", "examples/merging.rules"])
+def test_agreements_fit_the_schema(file, schemas, source_folder, taso_verify, tmp_path):
+    done = subprocess.run([taso_verify, "--agreement", file, "-q", "--report", tmp_path / "report.json"],
+                          cwd=source_folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    report, schema = json.loads((tmp_path / "report.json").read_text()), schemas["agreement-report"]
+    assert not list(differences(report, schema))
+    assert set(report) == set(schema["properties"])  # the schema describes every field that there is
+    for rule in report["agreement"]:
+        assert set(rule) == set(schema["$defs"]["rule"]["properties"])
+        for instance in rule["instances"]:
+            assert set(instance) == set(schema["$defs"]["instance"]["properties"])
+
+
 def test_figures_fit_the_schema(schemas, source_folder, taso_bench, tmp_path):
     """Those of a GPU: figures_test.cpp."""
     model = source_folder / "examples/small_convnet.onnx"

@@ -308,8 +308,19 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         break;
       }
       default: {
-        const Value mean = pool.apply(op::ReduceMean{{3}, true}, {x});
-        result = pool.apply(op::Mul{}, {x, random.chance(0.5) ? pool.apply(op::Sigmoid{}, {mean}) : mean});
+        // What a row is reduced to, mostly spread over the same row again.
+        std::vector<std::int64_t> axes{3};
+        if (random.chance(0.3))
+          axes = random.chance(0.5) ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{2, 3};
+        const bool is_kept = axes.front() > 1 || random.chance(0.8);
+        Value number =
+            pool.apply(op::ReduceMean{axes, is_kept}, {random.chance(0.5) ? pool.apply(op::Tanh{}, {x}) : x});
+        if (!is_kept) number = pool.apply(op::Reshape{shape_of({batch, 1, 4, 4})}, {number});
+        for (std::size_t j = random.below(3); j > 0; --j) number = pool.apply(op::Sigmoid{}, {number});
+        if (random.chance(0.1)) values.push_back(pool.apply(op::Mul{}, {some(), number}));
+        const Value spread = random.chance(0.2) ? some() : x;
+        result = random.chance(0.5) ? pool.apply(op::Mul{}, {spread, number}) : pool.apply(op::Sub{}, {number, spread});
+        if (random.chance(0.3)) result = pool.apply(op::Mul{}, {result, random.chance(0.5) ? image : some()});
       }
     }
     values.push_back(result);

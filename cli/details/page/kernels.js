@@ -45,7 +45,12 @@ function fillTimeline() {
                             whole(row.count[0]), whole(row.count[1]), time(row.seconds[0]), time(row.seconds[1])
                           ]
                         }));
-  byId("kinds").append(table(["kind of kernel", "before", "after", "time before", "time after"], rows, [1, 2, 3, 4]));
+  byId("kinds").append(table(["kind of kernel", "before", "after", "price before", "price after"], rows, [1, 2, 3, 4]));
+  const sums = [0, 1].map((i) => [...totals.values()].reduce((sum, row) => sum + row.seconds[i], 0));
+  if (hasTimes && [before, after].some((side, i) => Math.abs(side.predicted.seconds / sums[i] - 1) > 0.005))
+    byId("kinds").append(
+        el("p", {class: "note"}, `Prices add up to ${time(sums[0])} before and ${time(sums[1])} after. ` +
+           "Kernels that are repeated in a run take less than their prices."));
 }
 
 function drawKernels(name, side, end) {

@@ -77,7 +77,7 @@ function fillFigures() {
     const kind = Math.abs(change) < 0.01 ? "quiet" : change < 0 ? "good" : "bad";
     figures.append(
         el("div", {class: "figure", title: about || ""}, el("div", {class: "name"}, name),
-           el("div", {class: "values"}, el("span", {class: "was"}, `${format(from)} → `), format(to)),
+           el("div", {class: "values"}, el("span", {class: "was"}, `${format(from)} → `), el("span", {}, format(to))),
            el("div", {class: "bars"}, el("div", {class: "bar", style: `width:${100 * from / most}%`}),
               el("div", {class: "bar after", style: `width:${100 * to / most}%`})),
            el("div", {class: `change ${kind}`}, text)));
@@ -87,7 +87,7 @@ function fillFigures() {
     if (a.seconds_in_lanes && b.seconds_in_lanes)
       add("Predicted time", a.seconds_in_lanes, b.seconds_in_lanes, time,
           "with independent kernels running concurrently");
-    add(a.seconds_in_lanes ? "Sum of all kernels" : "Predicted time", a.seconds, b.seconds, time,
+    add(a.seconds_in_lanes ? "Without concurrency" : "Predicted time", a.seconds, b.seconds, time,
         "one kernel after the other");
     add("Kernels", a.kernels, b.kernels, whole);
   }
@@ -179,8 +179,8 @@ function fillSearch() {
 /// Why the graph is as it was; `found` is the share of the cost that the best graph saves.
 function whyNothing(search, found) {
   if (found === 0) return "None of these graphs is cheaper than the one that the search started from.";
-  const reason = search.note || `it takes ${search.min_gain_percent} %${
-      search.tried_in_lanes ? ", of the time with concurrent kernels," : ""} for a result to be kept`;
+  const what = search.tried_in_lanes ? "time with concurrent kernels" : "time";
+  const reason = search.note || `a result must save ${search.min_gain_percent} % of the predicted ${what}`;
   return `A graph that costs ${percent(found)} less was found, but not kept: ${reason}.`;
 }
 
@@ -188,7 +188,7 @@ function whyNothing(search, found) {
 function drawCourse(search) {
   const course = search.course.filter((moment) => moment[2] > 0);
   if (course.length < 2 || course.every((moment) => moment[2] === course[0][2])) return 0;
-  const [wide, high, left, low] = [760, 200, 74, 34];
+  const wide = Math.max(320, Math.min(760, byId("course").clientWidth)), [high, left, low] = [200, 74, 34];
   const lastX = Math.max(1, course[course.length - 1][1]), costs = course.map((moment) => moment[2]);
   const most = Math.max(...costs), least = Math.min(...costs), span = most - least || most * 0.1 || 1;
   const x = (expanded) => left + (wide - left - 16) * expanded / lastX,
@@ -214,7 +214,7 @@ function drawCourse(search) {
       svg("text", {x: wide - 16, y: high - low + 20, "text-anchor": "end"},
           `${whole(lastX)} graphs, ${significant(course[course.length - 1][0])} s`));
   byId("course").append(
-      el("h3", {style: "margin-top:18px"}, objective === "time" ? "Best sum of kernels so far" : "Best cost so far"),
+      el("h3", {style: "margin-top:18px"}, objective === "time" ? "Best sum of prices so far" : "Best cost so far"),
       chart);
   return 1 - least / most;
 }
@@ -257,13 +257,17 @@ function fillOpaque() {
   const rows =
       coverage.opaque.map((one) => ({
                             cells: [
-                              one.operator, whole(one.count), time(one.seconds),
-                              one.on_host_because ? el("span", {class: "bad"}, `host: ${one.on_host_because}`) : "GPU",
-                              one.reason, places(one.at, one.count)
+                              one.operator, whole(one.count), time(one.seconds), runsOn(one), one.reason,
+                              places(one.at, one.count)
                             ]
                           }));
   byId("opaque-table")
-      .append(table(["operator", "count", "time", "runs on", "not understood because", "results"], rows, [1, 2]));
+      .append(table(["operator", "count", "time", "runs on", "why", "results"], rows, [1, 2], "opaque"));
+}
+
+function runsOn(opaque) {
+  if (opaque.on_host_because) return el("span", {class: "bad"}, `host: ${opaque.on_host_because}`);
+  return opaque.seconds > 0 ? "GPU" : "GPU, within other kernels";
 }
 
 function places(names, count) {
@@ -293,9 +297,8 @@ function fillRefusals() {
   if (search.unconfirmed) say(`Not confirmed on the GPU: ${search.unconfirmed}.`);
   if (search.float.rules_left_out)
     say(`Rules that --float ${search.float.mode} does not admit: ${whole(search.float.rules_left_out)}.`);
-  say(`A result must save at least ${
-      significant(search.min_gain_percent || 0)} %, and may enlarge the weights by at most ${
-      significant(search.max_growth_percent)} %.`);
+  say(`A result must save at least ${search.min_gain_percent || 0} %, and may enlarge the weights by at most ${
+      search.max_growth_percent} %.`);
   const used = new Set(search.applied.map((one) => one.rule));
   const trials = search.trials.filter((one) => !used.has(one.rule)).sort((a, b) => b.saved - a.saved);
   if (!trials.length) {

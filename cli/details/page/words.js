@@ -53,11 +53,11 @@ function percent(share) {
   return `${number !== 0 && Math.abs(number) < 9.95 ? number.toFixed(1) : number.toFixed(0)} %`;
 }
 const plural = (count, one, many) => `${whole(count)} ${count === 1 ? one : many || one + "s"}`;
-function table(heads, rows, numbers) {
+function table(heads, rows, numbers, kind = "") {
   const cell = (tag, content, i) => el(tag, numbers.includes(i) ? {class: "number"} : {}, content);
   return el(
       "div", {class: "scroll"},
-      el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head, i) => cell("th", head, i)))),
+      el("table", {class: kind}, el("thead", {}, el("tr", {}, ...heads.map((head, i) => cell("th", head, i)))),
          el("tbody", {},
             ...rows.map(
                 (row) =>

@@ -1,5 +1,6 @@
 #include "examples/networks/exported/forms.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -78,8 +79,8 @@ Value repeated_heads(Builder& net, const Value& x, std::int64_t queries) {
   const std::int64_t heads = x.shape[1], times = queries / heads;
   if (times == 1) return x;
   const std::vector<std::int64_t> shape{x.shape[0], heads, times, x.shape[2], x.shape[3]};
-  // A 1 keeps the batch, whether it is open or not.
-  const Value wanted = net.integers({1, heads, times, x.shape[2], x.shape[3]}, {5});
+  // A 1 keeps the batch, whether it is open or not, and tokens whose number is open.
+  const Value wanted = net.integers({1, heads, times, std::max<std::int64_t>(x.shape[2], 1), x.shape[3]}, {5});
   const Value many = net.apply("Expand", {net.unsqueeze(x, 2), wanted}, shape, x.power);
   return net.reshape_wholly(many, {queries, x.shape[2], x.shape[3]});
 }
@@ -127,13 +128,22 @@ Value mask_of_cache(Builder& net, const Value& position, std::int64_t capacity) 
   return net.apply("Where", {exists, net.reals({0}, {}), net.reals({none}, {})}, shape, {});
 }
 
+/// Zeros for each token of a past whose length is open, and for the new one.
+Value mask_of_past(Builder& net, const Value& past) {
+  const Value tokens = net.apply("Shape", {past}, {1}, {}, {{"start", std::int64_t{2}}, {"end", std::int64_t{3}}});
+  const Value seen = net.apply("Add", {tokens, net.integers({1}, {1})}, {1}, {});
+  const Value shape = net.apply("Concat", {net.integers({1, 1, 1}, {3}), seen}, {4}, {}, {{"axis", std::int64_t{0}}});
+  return net.apply("Expand", {net.reals({0}, {}), shape}, {1, 1, 1, Builder::open_seen}, {});
+}
+
 }  // namespace
 
-Pasts::Pasts(Builder& net, std::int64_t layers, std::int64_t heads, std::int64_t tokens, std::int64_t head_width,
-             bool is_static)
-    : net_(net), tokens_(tokens) {
-  if (is_static) position_ = net.common_integers("cache_position", {1});
-  const std::vector<std::int64_t> rest{heads, tokens, head_width};
+Pasts::Pasts(Builder& net, std::int64_t layers, std::int64_t heads, std::int64_t head_width, const Variant& variant)
+    : net_(net),
+      tokens_(variant.has_open_past ? Builder::open_past : variant.sequence),
+      seen_(variant.has_open_past ? Builder::open_seen : variant.sequence + 1) {
+  if (variant.has_static_cache) position_ = net.common_integers("cache_position", {1});
+  const std::vector<std::int64_t> rest{heads, tokens_, head_width};
   for (std::int64_t layer = 0; layer < layers; ++layer) {
     const Value key = net.input(fmt::format("past_key_values.{}.key", layer), rest);
     pasts_.push_back({key, net.input(fmt::format("past_key_values.{}.value", layer), rest)});
@@ -141,15 +151,18 @@ Pasts::Pasts(Builder& net, std::int64_t layers, std::int64_t heads, std::int64_t
 }
 
 void Pasts::write_mask() {
-  const std::int64_t seen = tokens_ + 1;
-  mask_ = position_ ? mask_of_cache(net_, *position_, tokens_)
-                    : net_.reals(std::vector<double>(static_cast<std::size_t>(seen), 0), {1, 1, 1, seen});
+  if (position_)
+    mask_ = mask_of_cache(net_, *position_, tokens_);
+  else if (tokens_ == Builder::open_past)
+    mask_ = mask_of_past(net_, pasts_.front().key);
+  else
+    mask_ = net_.reals(std::vector<double>(static_cast<std::size_t>(seen_), 0), {1, 1, 1, seen_});
 }
 
 Value Pasts::extended(const Value& past, const Value& x) {
   if (!position_) {
     std::vector<std::int64_t> shape = past.shape;
-    shape[2] += x.shape[2];
+    shape[2] = seen_;
     return net_.apply("Concat", {past, x}, shape, {1, 0}, {{"axis", std::int64_t{-2}}});
   }
   // index_copy along the tokens: the exporter moves them to the front for ScatterND.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "examples/networks/builder.h"
+#include "examples/networks/networks.h"
 
 namespace taso::examples {
 
@@ -48,8 +49,7 @@ struct Past {
 class Pasts {
  public:
   /// Adds inputs, named as Hugging Face's, for each layer: [batch, heads, tokens, head width].
-  Pasts(Builder& net, std::int64_t layers, std::int64_t heads, std::int64_t tokens, std::int64_t head_width,
-        bool is_static);
+  Pasts(Builder& net, std::int64_t layers, std::int64_t heads, std::int64_t head_width, const Variant& variant);
 
   std::size_t layers() const { return pasts_.size(); }
   /// Makes the mask; before the first layer.
@@ -66,7 +66,7 @@ class Pasts {
   Value extended(const Value& past, const Value& x);
 
   Builder& net_;
-  std::int64_t tokens_;
+  std::int64_t tokens_, seen_;  // without and with the new one
   std::vector<Past> pasts_;
   std::optional<Value> position_;  // of a cache
   Value mask_;

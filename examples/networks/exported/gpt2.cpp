@@ -52,8 +52,7 @@ Value self_attention(Builder& net, const Value& x, Pasts& pasts, std::size_t lay
 
 void build_gpt2(Builder& net, const Variant& variant) {
   const Value token = net.integer_input("input_ids", {1}), position = net.integer_input("position_ids", {1});
-  Pasts pasts(net, variant.blocks > 0 ? variant.blocks : 12, heads, variant.sequence, head_width,
-              variant.has_static_cache);
+  Pasts pasts(net, variant.blocks > 0 ? variant.blocks : 12, heads, head_width, variant);
   const Value table = net.parameter("wte.weight", {words, width}, {0, 0.14});
   const Value places = net.parameter("wpe.weight", {most_tokens, width}, {0, 0.1});
   const std::vector<std::int64_t> shape{token.shape[0], 1, width};

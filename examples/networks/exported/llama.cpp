@@ -60,8 +60,9 @@ Value self_attention(Builder& net, const Value& x, const Layout& layout, const R
   const Value value = split_heads(net, net.linear(x, "v_proj", key_width, false), head_width);
   const Value turned = rotated(net, query, rotation);
   const Past& kept = pasts.extended(layer, rotated(net, key, rotation), value);
-  const Value context = attention(net, turned, repeated_heads(net, kept.key, layout.heads),
-                                  repeated_heads(net, kept.value, layout.heads), pasts.mask());
+  const Value keys = repeated_heads(net, kept.key, layout.heads);
+  const Value values = repeated_heads(net, kept.value, layout.heads);
+  const Value context = attention(net, turned, keys, values, pasts.mask());
   return net.linear(join_heads(net, context), "o_proj", layout.width, false);
 }
 
@@ -76,7 +77,7 @@ void build_llama(Builder& net, const Variant& variant, const Layout& layout) {
   const std::int64_t layers = variant.blocks > 0 ? variant.blocks : layout.layers;
   Value x = net.input("inputs_embeds", {tokens, layout.width});
   const Value positions = net.integer_input("position_ids", {tokens});
-  Pasts pasts(net, layers, layout.key_heads, variant.sequence, head_width, variant.has_static_cache);
+  Pasts pasts(net, layers, layout.key_heads, head_width, variant);
   const Rotation turn = rotation(net, positions, layout.base);
   pasts.write_mask();
   for (std::size_t layer = 0; layer < pasts.layers(); ++layer) {

@@ -112,7 +112,8 @@ Value boxes(Builder& net, const Value& x, const std::vector<Value>& maps) {
   for (std::size_t level = 0; level < maps.size(); ++level)
     scales.insert(scales.end(), static_cast<std::size_t>(maps[level].shape[2] * maps[level].shape[3]),
                   static_cast<double>(strides[level]));
-  return net.multiply(net.concat({middle, extent}), net.reals(scales, {1, sides.shape[2]}));
+  const Value boxes = net.concat({middle, extent});
+  return net.multiply(boxes, net.reals(scales, {1, sides.shape[2]}));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define TASO_API_VERSION 2
+#define TASO_API_VERSION 3
 /* The most axes of a tensor at this interface. */
 #define TASO_MAX_RANK 16
 
@@ -161,6 +161,15 @@ TASO_API taso_status taso_stream_wait_event(int32_t device, void* stream, void* 
  * trust       "1" (default): run the compiled kernels of an engine file. "0": compile them anew; for files from others.
  * plans       how many plans for different input shapes are kept, default "8"
  * memory      the most bytes of device memory for them, default "0": no limit
+ * past_capacity  "0" (default), or the rows of the caches that a model's growing past is run with; since version 3,
+ *             for models that append new rows to inputs of unknown length (Concat). These inputs and their outputs then
+ *             have the capacity as their length, and may be the same memory: only the new rows are written. One more
+ *             input, the last one, says how many rows are filled: "past_length" (with a number behind it if the model
+ *             uses that name), an int64 without axes, in memory of the host. Other inputs with a size
+ *             for all tokens, such as an attention mask, are given for the capacity; what they have behind the new
+ *             tokens counts for nothing. All rows of a cache must be finite, and no larger than keys and values are:
+ *             fill it with zeros before the first run. A run that exceeds the capacity is TASO_BAD_ARGUMENT, and writes
+ *             nothing. A model that does something else with the length is TASO_BAD_MODEL, with the node that does it.
  */
 TASO_API taso_status taso_options_create(taso_options** options);
 TASO_API void taso_options_destroy(taso_options* options);

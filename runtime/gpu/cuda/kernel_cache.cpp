@@ -4,24 +4,15 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
+#include "ops/support/data_files.h"
 #include "ops/support/sha256.h"
 
 namespace taso::gpu::cuda {
 
 namespace {
-
-/// The folder of compiled kernels; empty if there is none.
-std::filesystem::path cache_folder() {
-  if (const char* named = std::getenv("XDG_CACHE_HOME"); named != nullptr && *named == '/')
-    return std::filesystem::path(named) / "taso";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
-    return std::filesystem::path(home) / ".cache" / "taso";
-  return {};
-}
 
 std::string sha256(std::string_view text) {
   Sha256 sum;
@@ -68,7 +59,7 @@ std::filesystem::path file_of(const std::filesystem::path& folder, const std::st
 
 }  // namespace
 
-KernelCache::KernelCache() : folder_(cache_folder()) {}
+KernelCache::KernelCache() : folder_(user_cache_folder().value_or("")) {}
 
 std::string KernelCache::key_of(std::string_view text) { return sha256(text); }
 

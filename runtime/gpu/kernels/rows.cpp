@@ -1,5 +1,6 @@
 // Reductions, softmax and layer norm. A row is everything that is reduced to one number. Its elements are spread over
-// several threads (called lanes here), which then combine their partial results. If the elements of a row are
+// several threads (called lanes here), which then combine their partial results. Operators that follow a reduction may
+// combine that number with each element of the row again (cost/plan/spread.h), such as those of an RMS norm. If the elements of a row are
 // contiguous, neighbouring lanes read them; if neighbouring elements belong to different rows, neighbouring threads
 // work on different rows.
 #include <algorithm>
@@ -117,9 +118,13 @@ class Rows {
     check(call_.results.size() == call_.written.size(), "each operand that is written is a value");
     for (std::uint32_t i = 0; i < call_.results.size(); ++i) {
       const Extents& extents = values_.extents.at(call_.results[i]);
-      check(extents == values_.extents.at(main_.first_result), "written operands have the shape of the main result");
-      results_.push_back(after_.make(call_.results[i], result_axes_));
-      stores_.push_back(after_.access(true, i, result_axes_));
+      const bool is_spread = extents != values_.extents.at(main_.first_result);
+      check(i == 0 || is_spread == is_spread_, "written operands have the same shape");
+      check(!is_spread || extents == x_, "results have the shape of the main result, or of the rows");
+      is_spread_ = is_spread;
+      const AxisMap axes = is_spread ? aligned(x_, x_) : result_axes_;
+      results_.push_back(after_.make(call_.results[i], axes));
+      stores_.push_back(after_.access(true, i, axes));
     }
     accesses_ = before_.accesses();
     accesses_.insert(accesses_.end(), after_.accesses().begin(), after_.accesses().end());
@@ -307,11 +312,31 @@ class Rows {
     }
     code_.line("s = {}(s, parts);", is_maximum ? "greatest" : "total");
     code_.line("const real y = {};", kind_ == Kind::mean ? mean_of("s") : "s");
+    if (is_spread_)
+      write_spread(is_whole);
+    else
+      write_reduced(is_whole);
+  }
+
+  void write_reduced(bool is_whole) {
     code_.open("if (q == 0u{})", is_whole ? "" : fmt::format(" && row < {}", at(rows_)));
     after_.write(code_, arithmetic_, [&](std::size_t access) { return fmt::format("p{}[0]", first_after() + access); });
     for (std::size_t i = 0; i < stores_.size(); ++i)
       code_.line("p{}[0] = put<{}>({});", first_after() + stores_[i], type_text(call_.written[i].element),
                  after_.text(results_[i]));
+    code_.close();
+  }
+
+  /// Computes what follows for every element of the row, from the number y.
+  void write_spread(bool is_whole) {
+    if (length_ == 0) return;
+    if (!is_whole) code_.line("if (row >= {}) return;", at(rows_));
+    open_units(units_of_lane_ * width_ <= most_kept);
+    if (!is_exact_) code_.open("if (inside)");
+    const auto indices = write_indices(code_, "u", "j", reduced_, width_, is_wide_);
+    write_loads(indices, first_after(), accesses_.size());
+    write_results(indices, "a", [] {});
+    if (!is_exact_) code_.close();
     code_.close();
   }
 
@@ -458,6 +483,7 @@ class Rows {
   AxisMap result_axes_;
   std::size_t input_ = 0;
   std::vector<std::size_t> results_, stores_;
+  bool is_spread_ = false;        ///< whether there is a result for each element of a row
   std::vector<Access> accesses_;  ///< before the reduction, then after it
   std::vector<Axis> kept_, reduced_;
   std::int64_t rows_ = 0, length_ = 0;

@@ -44,7 +44,7 @@ RandomCall random_rows(Random& random) {
     if (kind == 2 && extents.size() < 3) extents = {1, 256, 7, 7};
   }
   const std::uint32_t x = builder.read(extents);
-  std::vector<std::uint32_t> reads;
+  std::vector<std::uint32_t> reads{x};
   for (std::size_t i = random.below(3); i > 0; --i)
     reads.push_back(builder.read(random_broadcast(random, extents), random.chance(0.4)));
 
@@ -85,6 +85,13 @@ RandomCall random_rows(Random& random) {
   value = builder.step(op, operands);
   if (std::holds_alternative<op::Softmax>(op)) builder.made.call.steps.back().zeroes_nan = random.chance(0.3);
   for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, later);
+  if (kind >= 2 && (result.size() == extents.size() || elements_of(result) == 1) && random.chance(0.5)) {
+    const std::uint32_t row = random.pick(reads);  // a number for each row is spread over the row again
+    if (builder.values[row] == extents) {
+      value = builder.step(op::Sub{}, random.chance(0.5) ? std::vector{value, row} : std::vector{row, value});
+      for (std::size_t i = random.below(3); i > 0; --i) value = builder.apply(value, reads);
+    }
+  }
   builder.write(value);
   builder.made.call.kind = cost::Kernel::Kind::rows;
   return builder.made;
