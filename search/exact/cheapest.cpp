@@ -36,10 +36,12 @@ class Choosing {
     find_prices();
     make_program();
     double best = 0;
-    while (cheapest.solved < options_.most_solved) {
-      const IntegerProgram::Solution solution = program_.solve(options_.most_nodes, start());
+    std::size_t in_vain = 0;  // programs in sequence that did not raise the bound
+    while (cheapest.solved < options_.most_solved && in_vain < options_.most_in_vain) {
+      const IntegerProgram::Solution solution = program_.solve(most_nodes(), start(), options_.should_end);
       ++cheapest.solved;
       check(solution.end != IntegerProgram::Solution::End::impossible, "the given graph is a solution");
+      in_vain = cheapest.solved > 1 && solution.bound < best * least_rise ? in_vain + 1 : 0;
       best = std::max(best, solution.bound);
       if (solution.values.empty() && program_.variables() > 0) break;
       if (!forbid_cycles(solution.values)) {
@@ -56,6 +58,12 @@ class Choosing {
   }
 
  private:
+  /// A node of a large program takes long, so fewer of them are looked at.
+  std::size_t most_nodes() const {
+    constexpr std::size_t most_variables = 300'000;  // of all nodes together
+    return std::min(options_.most_nodes, most_variables / std::max<std::size_t>(program_.variables(), 1) + 1);
+  }
+
   const Computation& computation(std::size_t node) const { return store_[graph_.nodes()[node].computation]; }
 
   /// Whether a class needs no computation at run time.
@@ -113,11 +121,11 @@ class Choosing {
       const std::vector<bool> without = is_choice ? derivable(value) : std::vector<bool>();
       for (const std::size_t node : graph_.computed_by(value)) {
         const Computation& one = computation(node);
+        const bool is_circular =
+            is_choice && std::any_of(one.operands.begin(), one.operands.end(),
+                                     [&](ValueId operand) { return operand != no_value && !without[place(operand)]; });
         // With several results, a computation may be of use for another one.
-        const bool is_circular = is_choice && one.results == 1 &&
-                                 std::any_of(one.operands.begin(), one.operands.end(), [&](ValueId operand) {
-                                   return operand != no_value && !without[place(operand)];
-                                 });
+        if (is_circular && one.results > 1) circular_.emplace(node, value);
         if (is_circular || is_node_seen[node]) continue;
         is_node_seen[node] = true;
         for (const ValueId operand : one.operands)
@@ -295,7 +303,7 @@ class Choosing {
   IntegerProgram::Terms computed(ValueId value) const {
     IntegerProgram::Terms terms;
     for (const std::size_t node : graph_.computed_by(value))
-      if (place_of_[node] != none) terms.emplace_back(place_of_[node], 1);
+      if (place_of_[node] != none && !circular_.contains({node, value})) terms.emplace_back(place_of_[node], 1);
     return terms;
   }
 
@@ -391,6 +399,7 @@ class Choosing {
   }
 
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  static constexpr double least_rise = 1.001;  ///< of a bound
   const EqualityGraph& graph_;
   const Store& store_;
   const cost::KernelPrices& prices_;
@@ -398,6 +407,7 @@ class Choosing {
   std::unordered_map<const ops::Node*, Cost> on_host_;  // opaque operators, which no rule changes
   std::vector<ValueId> classes_;                        // that have to be computed in some graph
   std::vector<std::size_t> useful_;                     // nodes, rising
+  std::set<std::pair<std::size_t, ValueId>> circular_;  // nodes, and those of their results that they need before
   std::vector<Cost> prices_of_;                         // by position in useful_
   std::vector<std::size_t> place_of_;                   // the variable of a node
   IntegerProgram program_;

@@ -31,11 +31,13 @@ enum class ComputationPrices : std::uint8_t { least, alone };
 
 struct CheapestOptions {
   ComputationPrices prices = ComputationPrices::least;
-  std::size_t most_nodes = 200;  ///< of the integer program
+  std::size_t most_nodes = 200;  ///< of the integer program; fewer if it is large
   std::size_t most_solved = 12;  ///< integer programs, each with more rows against cycles than the one before
+  /// Ends after so many programs in sequence whose rows against cycles did not raise the bound by 0.1 %.
+  std::size_t most_in_vain = 2;
   cost::PlanOptions pricing;
   std::vector<std::size_t> start;    ///< the nodes of a known graph, from which the solver starts
-  std::function<bool()> should_end;  ///< asked between integer programs
+  std::function<bool()> should_end;  ///< asked now and then
 };
 
 struct Cheapest {

@@ -1,15 +1,28 @@
 #include "search/exact/integer_program.h"
 
 #include <algorithm>
-#include <cmath>
-#include <memory>
-#include <mutex>
 #include <string>
 
 #include "ops/core/error.h"
 
 #ifdef TASO_HAS_CBC
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
 #include <Cbc_C_Interface.h>
+#include <fmt/format.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #endif
 
 namespace taso::search {
@@ -51,26 +64,118 @@ CbcModel model_of(const Columns& columns, const std::vector<double>& costs) {
   return model;
 }
 
+/// What no solution can cost less than, whatever the rows.
+double lowest_sum(const std::vector<double>& costs) {
+  double lowest = 0;
+  for (const double cost : costs) lowest += std::min(cost, 0.0);
+  return lowest;
+}
+
 /// What no solution can cost less than, even with fractions. If CBC was stopped at its node limit, this counts and not
 /// CBC's own bound: it is lower, but does not depend on how far CBC had come.
 double least_with_fractions(const Columns& columns, const std::vector<double>& costs) {
   const CbcModel model = model_of(columns, costs);
   Cbc_solve(model.get());
   if (Cbc_isProvenOptimal(model.get()) != 0) return Cbc_getObjValue(model.get());
-  double lowest = 0;
-  for (const double cost : costs) lowest += std::min(cost, 0.0);
-  return lowest;
+  return lowest_sum(costs);
+}
+
+/// Kills the solver if this process ends.
+void end_with_parent() {
+#ifdef __linux__
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+  std::signal(SIGINT, SIG_IGN);  // of a terminal: the parent decides
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+/// A process that runs `work` and sends numbers.
+class Child {
+ public:
+  template <class Work>
+  explicit Child(Work&& work) {
+    static std::mutex guard;  // no other child may inherit the writing end: this one would seem to go on
+    const std::lock_guard lock(guard);
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) fail();
+    sigset_t all, before;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before);  // handlers are the parent's, and not to run inside of fork()
+    process_ = ::fork();
+    if (process_ == 0) end_with_parent();
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (process_ == 0) {
+      send(ends[1], work());
+      ::_exit(0);
+    }
+    ::close(ends[1]);
+    reading_ = ends[0];
+    if (process_ < 0) {
+      ::close(reading_);
+      fail();
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    ::close(reading_);
+    ::kill(process_, SIGKILL);  // it may have ended, but nobody else has its number yet
+    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) continue;
+  }
+
+  /// Everything that it sends; less, if it is to end before.
+  std::vector<double> receive(const std::function<bool()>& should_end) {
+    std::vector<double> numbers;
+    std::vector<char> bytes;
+    std::array<char, 65536> buffer{};
+    while (!should_end || !should_end()) {
+      pollfd waiting{reading_, POLLIN, 0};
+      constexpr int milliseconds = 20;
+      if (::poll(&waiting, 1, should_end ? milliseconds : -1) <= 0) continue;
+      const ssize_t count = ::read(reading_, buffer.data(), buffer.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) break;
+      bytes.insert(bytes.end(), buffer.begin(), buffer.begin() + count);
+    }
+    numbers.resize(bytes.size() / sizeof(double));
+    std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(double));
+    return numbers;
+  }
+
+ private:
+  [[noreturn]] static void fail() {
+    throw EnvironmentError(fmt::format("cannot start the solver of integer programs: {}", std::strerror(errno)));
+  }
+  static void send(int to, const std::vector<double>& numbers) {
+    const char* next = reinterpret_cast<const char*>(numbers.data());
+    std::size_t left = numbers.size() * sizeof(double);
+    while (left > 0) {
+      const ssize_t count = ::write(to, next, left);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return;
+      next += count;
+      left -= static_cast<std::size_t>(count);
+    }
+  }
+
+  pid_t process_ = 0;
+  int reading_ = 0;
+};
+
+using Solution = IntegerProgram::Solution;
+
+/// What the child process sends of a solution.
+std::vector<double> packed(const Solution& solution) {
+  std::vector<double> numbers{static_cast<double>(solution.end), solution.cost, solution.bound};
+  numbers.insert(numbers.end(), solution.values.begin(), solution.values.end());
+  return numbers;
 }
 
 }  // namespace
 
 bool has_cbc() { return true; }
 
-IntegerProgram::Solution IntegerProgram::solve(std::size_t most_nodes, const std::vector<Variable>& start) const {
-  if (costs_.empty() && std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.least <= 0; }))
-    return {Solution::End::solved, {}, 0, 0};
-  static std::mutex guard;  // CBC does not promise that several models can be solved at once
-  const std::lock_guard lock(guard);
+Solution IntegerProgram::solve_here(std::size_t most_nodes, const std::vector<Variable>& start) const {
   Columns columns;
   std::vector<std::vector<std::pair<int, double>>> entries(costs_.size());
   for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -117,11 +222,25 @@ IntegerProgram::Solution IntegerProgram::solve(std::size_t most_nodes, const std
   return solution;
 }
 
+Solution IntegerProgram::solve(std::size_t most_nodes, const std::vector<Variable>& start,
+                               const std::function<bool()>& should_end) const {
+  if (costs_.empty() && std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.least <= 0; }))
+    return {Solution::End::solved, {}, 0, 0};
+  Child child([&] { return packed(solve_here(most_nodes, start)); });
+  std::vector<double> numbers = child.receive(should_end);
+  const std::size_t whole = 3 + costs_.size();
+  if (numbers.size() != 3 && numbers.size() != whole) return {Solution::End::ended, {}, 0, lowest_sum(costs_)};
+  Solution solution{static_cast<Solution::End>(numbers[0]), {}, numbers[1], numbers[2]};
+  solution.values.assign(numbers.begin() + 3, numbers.end());
+  return solution;
+}
+
 #else
 
 bool has_cbc() { return false; }
 
-IntegerProgram::Solution IntegerProgram::solve(std::size_t, const std::vector<Variable>&) const {
+IntegerProgram::Solution IntegerProgram::solve(std::size_t, const std::vector<Variable>&,
+                                               const std::function<bool()>&) const {
   throw EnvironmentError(std::string(no_cbc));
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -28,16 +29,21 @@ class IntegerProgram {
       solved,      ///< no solution costs less
       limit,       ///< the node limit was reached; there may be a better solution, and there may be none at all
       impossible,  ///< there is no solution
+      ended,       ///< it was asked to end, or the solver failed
     } end = End::impossible;
     std::vector<double> values;  ///< by variable; empty if no solution was found
     double cost = 0;             ///< of this solution
     double bound = 0;            ///< no solution costs less
   };
   /// Looks at up to `most_nodes` nodes of the search tree. `start` are the variables that are 1 in a known solution, as
-  /// far as they matter. Throws EnvironmentError without CBC. One solution at a time: others wait.
-  Solution solve(std::size_t most_nodes, const std::vector<Variable>& start = {}) const;
+  /// far as they matter. CBC runs in a process of its own, since nothing else can interrupt it; `should_end` is asked
+  /// now and then. Throws EnvironmentError without CBC.
+  Solution solve(std::size_t most_nodes, const std::vector<Variable>& start = {},
+                 const std::function<bool()>& should_end = {}) const;
 
  private:
+  Solution solve_here(std::size_t most_nodes, const std::vector<Variable>& start) const;
+
   struct Row {
     Terms terms;
     double least, most;

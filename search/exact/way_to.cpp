@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t most_makers = 8;
 /// How often all steps are tried: later ones may make room for earlier ones.
 constexpr std::size_t most_passes = 6;
+/// How often one step is taken in sequence.
+constexpr std::size_t most_times = 32;
 
 }  // namespace
 
@@ -141,7 +143,10 @@ std::vector<Applied> WayTo::follow(Prices& prices, const GraphCost& before) {
     refused_.clear();
     for (const std::size_t index : helpful_) {
       const EqualityGraph::Step& step = graph_.steps()[index];
-      while (const auto match = find_place(step)) {
+      // What a step makes may be a place for the same step, without end.
+      for (std::size_t times = 0; times < most_times; ++times) {
+        const auto match = find_place(step);
+        if (!match) break;
         Applied change;
         if (!rewrite(program_, *match, change.log, &change.made)) {
           refused_.emplace(&step, match->roots[0]);
