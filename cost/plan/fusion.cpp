@@ -470,6 +470,10 @@ void Fusion::add_moved(PlanValue value, Affected& nodes) const {
     if (view_.is_free(node)) return;
     nodes.add(node);
     if (const PlanNode first = leader(node); first != no_plan_node) nodes.add(first);
+    if (!is_role(view_, node, Role::transpose)) return;
+    // The product before it writes in its order if the result cannot be read as a view.
+    if (const PlanNode before = view_.producer(view_.operand(node, 0)); can_lead_chain(before))
+      nodes.add(segment_of(before).head());
   };
   const PlanNode producer = view_.producer(value);
   add(producer);
