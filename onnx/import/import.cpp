@@ -1,5 +1,6 @@
 #include "onnx/import/import.h"
 
+#include <algorithm>
 #include <deque>
 
 #include <fmt/format.h>
@@ -343,9 +344,37 @@ class Importer {
     return has_all ? &branch : nullptr;
   }
 
+  /// Whether a value is computed from a size that is unknown. Such a size stands for numbers from 1 on, but a branch may
+  /// be there for the case that it is 0.
+  bool is_of_unknown_size(const std::string& name) const {
+    std::unordered_map<std::string_view, const proto::NodeProto*> producers;
+    for (const proto::NodeProto* const one : view_.nodes)
+      for (const std::string& output : one->output()) producers.emplace(output, one);
+    const auto has_numbers = [](const runtime::Fact& fact) {
+      return std::all_of(fact.content->begin(), fact.content->end(), [](const Dim& dim) { return dim.is_static(); });
+    };
+    std::vector<std::string_view> values{name};
+    std::unordered_set<std::string_view> seen;
+    while (!values.empty()) {
+      const std::string_view value = values.back();
+      values.pop_back();
+      const auto made = producers.find(value);
+      if (!seen.insert(value).second || made == producers.end()) continue;
+      const auto known = result_.facts.find(std::string(value));
+      const bool has_content = known != result_.facts.end() && known->second.content;
+      if (has_content && !has_numbers(known->second)) return true;
+      // Parts of a shape that are numbers do not depend on its other parts.
+      const std::string& type = made->second->op_type();
+      const bool is_part = has_content && (type == "Shape" || type == "Gather" || type == "Slice");
+      for (int i = is_part ? 1 : 0; i < made->second->input_size(); ++i) values.push_back(made->second->input(i));
+    }
+    return false;
+  }
+
   /// The condition of an If, if it is the same for all inputs.
   std::optional<bool> condition_of(const proto::NodeProto& node) const {
     const std::string& name = outside(node.input(0));
+    if (is_of_unknown_size(name)) return std::nullopt;
     if (const auto known = result_.facts.find(name); known != result_.facts.end() && known->second.constant)
       return truth_of(*known->second.constant);
     const Graph graph{result_.graph.pool, {}, {value_of(name)}};

@@ -151,6 +151,15 @@ def test_what_depends_on_the_input_stays(taso_opt, tmp_path):
         assert "If" in [node.op_type for node in optimise(taso_opt, model, tmp_path, "--force").graph.node]
 
 
+@pytest.mark.parametrize("test", ["Equal", "Greater"])
+def test_a_branch_for_no_elements_stays(test, taso_opt, tmp_path):
+    """A dimension of unknown size may be 0 in a run."""
+    nodes = [helper.make_node("Shape", ["x"], ["shape"]), helper.make_node("Gather", ["shape", "zero"], ["extent"]),
+             helper.make_node(test, ["extent", "zero"], ["c"]), choice("c", ["y"], unary("Abs"), unary("Neg"))]
+    model = model_of(nodes, [constant("zero", 0, "int64")])
+    assert "If" in [node.op_type for node in optimise(taso_opt, model, tmp_path, "--force").graph.node]
+
+
 def test_without_the_pass(taso_opt, tmp_path):
     after = optimise(taso_opt, CASES["nested, true"][0], tmp_path, "--disable-pass", "dead-branches")
     assert [node.op_type for node in after.graph.node] == ["If"]

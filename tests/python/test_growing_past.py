@@ -132,6 +132,11 @@ def test_what_does_not_fit_is_refused(taso, length):
      "best = ReduceMax<keepdims = 0>(flat_keys)", ", float best", "Reshape 'flat_keys'"),
     ("turned_keys = Concat<axis = 2>(k, past_key)\n best = ReduceMax<keepdims = 0>(turned_keys)", ", float best",
      "Concat 'turned_keys' has rows of tokens behind others"),
+    ("back = Neg(t)\n one_row = Gather<axis = 2>(present_value, back)\n best = ReduceMax<keepdims = 0>(one_row)",
+     ", float best", "Gather 'one_row' takes rows that are not there for all lengths"),
+    ("past_turned = Transpose<perm = [0, 1, 3, 2]>(past_key)\n past_scores = MatMul(k, past_turned)\n"
+     "shares = Softmax(past_scores)\n best = ReduceSum<keepdims = 0>(shares)", ", float best",
+     "Softmax 'shares' normalises no rows at all if the past has none"),
     ("double = Mul(t, t)\n many_rows = Range(zero, double, one)\n best = ReduceMax<keepdims = 0>(many_rows)",
      ", int64 best", "Range 'many_rows'"),
 ])

@@ -127,7 +127,7 @@ void gather_rows(Step& step, const Shape& shape) {
   for (const Affine& given : step.content(1)) {
     const bool is_from_end = given.slope == 0 && given.offset < 0;
     const Affine place = is_from_end ? Affine{1, given.offset + rows.more} : given;
-    if (place.slope > 1 || place.offset < 0 || place.offset >= rows.more)
+    if (place.slope < 0 || place.slope > 1 || place.offset < 0 || place.offset >= rows.more)
       step.refuse("takes rows that are not there for all lengths");
     places.push_back(place);
   }

@@ -41,13 +41,26 @@ bool is_zero(const Tracked& value) {
   return constant && constant->size() == 1 && constant->doubles()[0] == 0;
 }
 
-/// Whether numbers give a number. What is added may be infinite, in filled rows too; what is divided by must not be 0.
-bool keeps_numbers(const Step& step) {
+/// What the rows behind the filled ones are at least, if operands say it. A value without rows, such as a mask that is
+/// added, may be infinite, in filled rows too; a factor of this kind is none.
+Beyond beyond_of_result(const Step& step) {
   const std::string& type = step.node.op_type();
-  for (int i = type == "Where" ? 1 : 0; i < step.node.input_size(); ++i)
-    if (step.has(i) && beyond_of(step.operand(i)) < Beyond::number) return false;
-  if (type == "Div") return !step.operand(1).rows;
-  return type == "Add" || type == "Sub" || type == "Mul" || type == "Neg" || type == "Where" || type == "Cast";
+  Beyond least = Beyond::finite;
+  bool has_mask = false;
+  for (int i = type == "Where" ? 1 : 0; i < step.node.input_size(); ++i) {
+    if (!step.has(i)) continue;
+    has_mask = has_mask || !step.operand(i).rows;
+    if (step.operand(i).rows) least = std::min(least, beyond_of(step.operand(i)));
+  }
+  if (least < Beyond::number) return Beyond::anything;
+  if (type == "Neg") return least;
+  if (type == "Cast") return Beyond::number;
+  // Infinity times 0 is no number, and what is divided by may be 0.
+  if (type == "Mul" || (type == "Div" && !step.operand(1).rows))
+    return least < Beyond::finite ? Beyond::anything : least;
+  if (type == "Add" || type == "Where") return has_mask ? Beyond::number : least;
+  if (type == "Sub") return least < Beyond::finite ? Beyond::anything : has_mask ? Beyond::number : least;
+  return Beyond::anything;
 }
 
 /// The rows behind the filled ones.
@@ -60,7 +73,7 @@ Rows rows_of(const Step& step, Rows rows) {
     const bool is_wider = step.facts[0].type.element == ElementType::float32 && size_of(from.fact.type.element) < 4;
     rows.beyond = from.rows->beyond == Beyond::zero || is_wider ? from.rows->beyond : Beyond::anything;
   }
-  if (keeps_numbers(step)) rows.beyond = std::max(rows.beyond, Beyond::number);
+  rows.beyond = std::max(rows.beyond, beyond_of_result(step));
   if (type == "Where" && is_zero(step.operand(1)) && is_zero(step.operand(2))) rows.beyond = Beyond::zero;
   return rows;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -23,33 +24,72 @@ std::vector<std::string> open_sizes(const onnx::Model& model) {
   return names;
 }
 
+/// Extents and other numbers that a model states.
+std::set<std::int64_t> stated_numbers(const onnx::Model& model) {
+  std::set<std::int64_t> numbers;
+  const auto& graph = model.proto().graph();
+  for (const auto& input : graph.input())
+    for (const Dim& dim : onnx::declared_type(input).shape.value_or(Shape()))
+      if (dim.is_static()) numbers.insert(dim.value());
+  for (const auto& weight : graph.initializer()) numbers.insert(weight.dims().begin(), weight.dims().end());
+  for (const auto& node : graph.node())
+    for (const auto& attribute : node.attribute()) {
+      numbers.insert(attribute.i());
+      numbers.insert(attribute.ints().begin(), attribute.ints().end());
+      numbers.insert(attribute.t().dims().begin(), attribute.t().dims().end());
+    }
+  return numbers;
+}
+
 /// Numbers that nothing else in a model is likely to be, so that an extent tells which size it is. Most of the rows of
 /// a small cache must be left.
-std::int64_t next_trial(std::int64_t last, std::int64_t capacity) {
+std::int64_t next_trial(std::int64_t last, std::int64_t capacity, const std::set<std::int64_t>& stated) {
   const auto is_prime = [](std::int64_t number) {
     for (std::int64_t by = 2; by * by <= number; ++by)
       if (number % by == 0) return false;
     return true;
   };
   std::int64_t next = std::max<std::int64_t>(last + 1, capacity < 64 ? 2 : 5);
-  while (!is_prime(next)) ++next;
+  while (!is_prime(next) || stated.count(next) != 0) ++next;
   return next;
 }
 
 }  // namespace
 
 GrowingPast::GrowingPast(onnx::Model model, std::int64_t capacity) : model_(std::move(model)), capacity_(capacity) {
+  const std::set<std::int64_t> stated = stated_numbers(model_);
   std::int64_t last = 0;
-  for (const std::string& name : open_sizes(model_)) trial_.emplace(name, last = next_trial(last, capacity));
-  find_past();
-  find_bound();
+  const auto find_with_others = [&] {
+    bound_.clear();
+    trial_.clear();
+    for (const std::string& name : open_sizes(model_)) trial_.emplace(name, last = next_trial(last, capacity, stated));
+    find_past();
+    find_bound();
+  };
+  find_with_others();
+  const Bounds bound = bound_;
+  const Sizes trial = trial_;
+  bool is_same = true;
+  try {
+    find_with_others();
+    is_same = bound_ == bound;
+  } catch (const InputError&) {  // a small cache has no room for larger numbers
+  }
+  if (!is_same) throw InputError("it cannot be told which sizes of the model are the length of its past");
+  bound_ = bound;
+  trial_ = trial;
 }
 
 Lengths GrowingPast::lengths(const Sizes& numbers) const {
   Lengths all{numbers, {}};
   for (const auto& [name, bound] : bound_) {
     std::int64_t more = bound.more;
-    if (!bound.size.empty()) more = numbers.at(bound.size);
+    if (!bound.size.empty()) {
+      const auto number = numbers.find(bound.size);
+      if (number == numbers.end())  // a guess that contradicts itself
+        throw InputError(fmt::format("the size '{}' is bound to another that is bound itself", on_one_line(name)));
+      more = number->second;
+    }
     all.by_more.emplace(name, more);
   }
   return all;

@@ -29,6 +29,7 @@ class GrowingPast {
   struct Bound {
     std::int64_t more = 0;
     std::string size = {};
+    bool operator==(const Bound&) const = default;
   };
 
   using Bounds = std::map<std::string, Bound>;  // by the name of the dimension

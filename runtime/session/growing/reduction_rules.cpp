@@ -30,6 +30,7 @@ void softmax(Step& step) {
     step.add_copy();
     return step.results(shares);
   }
+  if (rows.more == 0) step.refuse("normalises no rows at all if the past has none");
   shares.beyond = Beyond::zero;
   add_with(step, step.all.hidden_beyond(step.operand(0)));
   step.results(shares);
@@ -114,8 +115,8 @@ void matmul(Step& step) {
   step.facts[0].type.shape = shape;
   const bool sums_tokens = of_left && of_left->axis == left.size() - 1;
   std::optional<Rows> rows = step.rows_in(shape);
-  if (rows && std::min(beyond_of(step.operand(0)), beyond_of(step.operand(1))) >= Beyond::number)
-    rows->beyond = Beyond::number;
+  const auto is_finite = [](const Tracked& one) { return !one.rows || beyond_of(one) >= Beyond::finite; };
+  if (rows && is_finite(step.operand(0)) && is_finite(step.operand(1))) rows->beyond = Beyond::finite;
   if (sums_tokens && rows) step.refuse("has a result with two axes of tokens");
   if (sums_tokens) {
     check(of_right.has_value(), "both factors have the axis that is summed up");
