@@ -344,8 +344,8 @@ class Importer {
     return has_all ? &branch : nullptr;
   }
 
-  /// Whether a value is computed from a size that is unknown. Such a size stands for numbers from 1 on, but a branch may
-  /// be there for the case that it is 0.
+  /// Whether a value is computed from a size that is unknown. Such a size stands for numbers from 1 on, but a branch
+  /// may be there for the case that it is 0.
   bool is_of_unknown_size(const std::string& name) const {
     std::unordered_map<std::string_view, const proto::NodeProto*> producers;
     for (const proto::NodeProto* const one : view_.nodes)
