@@ -8,6 +8,7 @@
 #include "onnx/cleanup/passes.h"
 #include "onnx/import/branches.h"
 #include "onnx/import/node_body.h"
+#include "onnx/import/taken_branches.h"
 #include "onnx/model/attributes.h"
 #include "onnx/model/external_data.h"
 #include "onnx/model/proto.h"
@@ -153,11 +154,10 @@ class Inlining {
 
 using Inside = std::unordered_set<std::string>;  // names that enclosing branches define
 
-std::optional<bool> condition_of(const Context& context, const proto::NodeProto& node, const Inside& inside) {
+std::optional<bool> condition_of(const Decisions& decisions, const proto::NodeProto& node, const Inside& inside) {
   if (node.input_size() != 1 || inside.contains(node.input(0))) return std::nullopt;
-  const auto known = context.imported.facts.find(node.input(0));
-  return known != context.imported.facts.end() && known->second.constant ? truth_of(*known->second.constant)
-                                                                         : std::nullopt;
+  const auto decided = decisions.find(&node);
+  return decided == decisions.end() ? std::nullopt : std::optional(decided->second);
 }
 
 const proto::GraphProto& taken(const Branches& branches, bool condition) {
@@ -166,31 +166,35 @@ const proto::GraphProto& taken(const Branches& branches, bool condition) {
 
 /// Whether all that the branch does is known from outside: the conditions of all Ifs inside, and there are no loops.
 /// Otherwise the check could not follow.
-bool is_determined(const Context& context, const proto::GraphProto& branch, Inside inside) {
+bool is_determined(const Decisions& decisions, const proto::GraphProto& branch, Inside inside) {
   for_each_definition(branch, [&](const std::string& name) { inside.insert(name); });
   return std::all_of(branch.node().begin(), branch.node().end(), [&](const proto::NodeProto& node) {
     if (!has_subgraph(node)) return true;
     const auto branches = branches_of(node);
-    const auto condition = branches ? condition_of(context, node, inside) : std::nullopt;
-    return condition && is_determined(context, taken(*branches, *condition), inside);
+    const auto condition = branches ? condition_of(decisions, node, inside) : std::nullopt;
+    return condition && is_determined(decisions, taken(*branches, *condition), inside);
   });
 }
 
 /// The branch that is taken whatever the inputs are; null if that is not known.
-const proto::GraphProto* taken_branch(const Context& context, const proto::NodeProto& node) {
+const proto::GraphProto* taken_branch(const Context& context, const Decisions& decisions,
+                                      const proto::NodeProto& node) {
   const auto branches = branches_of(node);
   // The check runs a node that changes, so it must be able to.
   if (!branches || !obstacle_of(context.edit.model(), node).empty()) return nullptr;
-  const auto condition = condition_of(context, node, {});
-  if (!condition || !is_determined(context, taken(*branches, *condition), {})) return nullptr;
+  const auto condition = condition_of(decisions, node, {});
+  if (!condition || !is_determined(decisions, taken(*branches, *condition), {})) return nullptr;
   return &taken(*branches, *condition);
 }
 
 }  // namespace
 
 void dead_branches(const Context& context) {
+  const ModelView view = context.edit.view();
+  if (std::none_of(view.nodes.begin(), view.nodes.end(), [](const auto* node) { return branches_of(*node); })) return;
+  const Decisions decisions = decided_branches(view, [](const std::string&) { return true; });
   context.edit.for_each_node([&](const proto::NodeProto& node) {
-    const proto::GraphProto* const branch = taken_branch(context, node);
+    const proto::GraphProto* const branch = taken_branch(context, decisions, node);
     if (branch == nullptr) return;
     Inlining inlining(context, node, *branch);
     if (!inlining.is_possible()) return;

@@ -130,9 +130,11 @@ class Importer {
 
   /// Reads the branches of decided nodes in their place.
   void take(const Decisions& decisions) { decisions_ = decisions; }
-  /// The same for all Ifs whose first results are wanted and whose conditions are known.
+  /// The same for all Ifs whose first results are wanted and whose conditions are known. A branch may be there for the
+  /// case that a size is 0, so all that is known here holds for such sizes, too.
   Decisions decide(const std::function<bool(const std::string&)>& is_wanted) {
     is_wanted_ = is_wanted;
+    counts_from_zero_ = true;
     run();
     return std::move(decisions_);
   }
@@ -223,7 +225,7 @@ class Importer {
       // Below IR 4 every initializer is listed as an input and is still a constant.
       if (initializer != nullptr && view_.model->ir_version() < 4) continue;
       if (initializer != nullptr) result_.defaults.emplace(input.name(), initializer);
-      const Value value = pool().input(input.name(), declared_type(input));
+      const Value value = pool().input(input.name(), with_sizes(declared_type(input)));
       result_.graph.inputs.push_back(value);
       if (value.type().element == ElementType::undefined && input.type().has_tensor_type())
         foreign_.emplace(input.name(), input.type().tensor_type().elem_type());
@@ -303,7 +305,7 @@ class Importer {
       const auto unknown = [&](std::size_t output, std::size_t axis) {
         const std::string& name = outside(node.output(static_cast<int>(output)));
         const bool is_unique = shared_ == nullptr && !name.empty();
-        return computed(is_unique ? name : fmt::format("{}@{}.{}", name, pool().size(), output), axis);
+        return size(computed(is_unique ? name : fmt::format("{}@{}.{}", name, pool().size(), output), axis));
       };
       inferred = runtime::infer_facts({node.domain(), node.op_type(), opset, attributes, facts, outputs, unknown});
       inferred.resize(outputs);
@@ -344,37 +346,9 @@ class Importer {
     return has_all ? &branch : nullptr;
   }
 
-  /// Whether a value is computed from a size that is unknown. Such a size stands for numbers from 1 on, but a branch
-  /// may be there for the case that it is 0.
-  bool is_of_unknown_size(const std::string& name) const {
-    std::unordered_map<std::string_view, const proto::NodeProto*> producers;
-    for (const proto::NodeProto* const one : view_.nodes)
-      for (const std::string& output : one->output()) producers.emplace(output, one);
-    const auto has_numbers = [](const runtime::Fact& fact) {
-      return std::all_of(fact.content->begin(), fact.content->end(), [](const Dim& dim) { return dim.is_static(); });
-    };
-    std::vector<std::string_view> values{name};
-    std::unordered_set<std::string_view> seen;
-    while (!values.empty()) {
-      const std::string_view value = values.back();
-      values.pop_back();
-      const auto made = producers.find(value);
-      if (!seen.insert(value).second || made == producers.end()) continue;
-      const auto known = result_.facts.find(std::string(value));
-      const bool has_content = known != result_.facts.end() && known->second.content;
-      if (has_content && !has_numbers(known->second)) return true;
-      // Parts of a shape that are numbers do not depend on its other parts.
-      const std::string& type = made->second->op_type();
-      const bool is_part = has_content && (type == "Shape" || type == "Gather" || type == "Slice");
-      for (int i = is_part ? 1 : 0; i < made->second->input_size(); ++i) values.push_back(made->second->input(i));
-    }
-    return false;
-  }
-
   /// The condition of an If, if it is the same for all inputs.
   std::optional<bool> condition_of(const proto::NodeProto& node) const {
     const std::string& name = outside(node.input(0));
-    if (is_of_unknown_size(name)) return std::nullopt;
     if (const auto known = result_.facts.find(name); known != result_.facts.end() && known->second.constant)
       return truth_of(*known->second.constant);
     const Graph graph{result_.graph.pool, {}, {value_of(name)}};
@@ -390,6 +364,15 @@ class Importer {
     } catch (const InputError&) {
       return std::nullopt;
     }
+  }
+
+  /// An unknown size, which is any number from 1 on, or from 0 on if that counts.
+  Dim size(const Dim& unknown) const { return counts_from_zero_ ? unknown - Dim(1) : unknown; }
+  Type with_sizes(Type type) const {
+    if (type.shape)
+      for (Dim& dim : *type.shape)
+        if (!dim.is_static()) dim = size(dim);
+    return type;
   }
 
   static const std::string& first_result(const proto::NodeProto& node) {
@@ -488,7 +471,7 @@ class Importer {
       Type type = inferred[i].type;
       const std::string& name = outside(node.output(static_cast<int>(i)));
       if (const auto hint = hints_.find(name); hint != hints_.end() && !type.shape && believes_hints()) {
-        const Type declared = read_type(hint->second->type(), hint->second->name(), Trust::hint);
+        const Type declared = with_sizes(read_type(hint->second->type(), hint->second->name(), Trust::hint));
         if (type.element == ElementType::undefined || type.element == declared.element) type = declared;
       }
       opaque.outputs.push_back(std::move(type));
@@ -511,6 +494,7 @@ class Importer {
   std::shared_ptr<const std::filesystem::path> folder_ = std::make_shared<std::filesystem::path>(view_.folder);
   SharedImport* shared_;
   std::function<bool(const std::string&)> is_wanted_;          // which Ifs to decide
+  bool counts_from_zero_ = false;                              // whether sizes may be 0
   Decisions decisions_;                                        // of Ifs whose branches are read in their place
   using Scope = std::unordered_map<std::string, std::string>;  // names inside a branch and outside of it
   std::vector<Scope> scopes_;                                  // of the branches that are being read

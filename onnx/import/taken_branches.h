@@ -15,7 +15,7 @@ namespace taso::onnx {
 using Decisions = std::unordered_map<const proto::NodeProto*, bool>;
 
 /// Decides the conditions of those Ifs for whose first results `is_wanted` holds, also inside of taken branches.
-/// Conditions that may depend on the inputs are left out.
+/// Conditions that may depend on the inputs, or on whether a size is 0, are left out.
 Decisions decided_branches(const ModelView& view, const std::function<bool(const std::string& result)>& is_wanted);
 
 /// Imports a model like import_model(), with the branches of the decided nodes in their place. A value `t` of such a

@@ -151,13 +151,48 @@ def test_what_depends_on_the_input_stays(taso_opt, tmp_path):
         assert "If" in [node.op_type for node in optimise(taso_opt, model, tmp_path, "--force").graph.node]
 
 
+def first_extent(of, made=()):
+    """The first extent of a value that is computed from x, whose first extent may be 0 in a run."""
+    return [*made, helper.make_node("Shape", [of], ["shape"]), helper.make_node("Gather", ["shape", "zero"], ["extent"])]
+
+
+ALL_ROWS = first_extent("x")
+ONE_ROW = first_extent("row", [helper.make_node("Slice", ["x", "from", "to", "from"], ["row"])])
+FIRST_OF_A_RANGE = first_extent("range", [*ALL_ROWS[:1], helper.make_node("Gather", ["shape", "zero"], ["n"]),
+                                          helper.make_node("Min", ["n", "one"], ["most"]),
+                                          helper.make_node("Range", ["zero", "most", "one"], ["range"])])
+FIRST_OF_A_RANGE[-2].output[0] = FIRST_OF_A_RANGE[-1].input[0] = "its_shape"
+NUMBERS = [constant("zero", 0, "int64"), constant("one", 1, "int64"), constant("from", [0], "int64"),
+           constant("to", [1], "int64"), constant("always", True, "bool")]
+
+
 @pytest.mark.parametrize("test", ["Equal", "Greater"])
-def test_a_branch_for_no_elements_stays(test, taso_opt, tmp_path):
-    """A dimension of unknown size may be 0 in a run."""
-    nodes = [helper.make_node("Shape", ["x"], ["shape"]), helper.make_node("Gather", ["shape", "zero"], ["extent"]),
-             helper.make_node(test, ["extent", "zero"], ["c"]), choice("c", ["y"], unary("Abs"), unary("Neg"))]
-    model = model_of(nodes, [constant("zero", 0, "int64")])
-    assert "If" in [node.op_type for node in optimise(taso_opt, model, tmp_path, "--force").graph.node]
+@pytest.mark.parametrize("extent", [ALL_ROWS, ONE_ROW, FIRST_OF_A_RANGE], ids=["all", "one", "range"])
+def test_a_branch_for_no_elements_stays(test, extent, taso_opt, tmp_path):
+    nodes = [*extent, helper.make_node(test, ["extent", "zero"], ["c"]),
+             choice("c", ["y"], unary("Abs"), unary("Neg"))]
+    after = optimise(taso_opt, model_of(nodes, NUMBERS), tmp_path, "--force")
+    assert "If" in [node.op_type for node in after.graph.node]
+
+
+@pytest.mark.parametrize("test", ["Equal", "Greater"])
+def test_an_outer_branch_goes_and_one_for_no_elements_stays(test, taso_opt, tmp_path):
+    nodes = [*ALL_ROWS, helper.make_node(test, ["extent", "zero"], ["c"])]
+    inside = branch(nodes, ["c"], kind=TensorProto.BOOL)
+    outer = helper.make_node("If", ["always"], ["d"], then_branch=inside, else_branch=inside)
+    model = model_of([outer, choice("d", ["y"], unary("Abs"), unary("Neg"))], NUMBERS)
+    operators = [node.op_type for node in optimise(taso_opt, model, tmp_path, "--force").graph.node]
+    assert operators.count("If") == 1 and operators.count(test) == 1
+
+
+def test_extents_that_do_not_depend_on_the_batch_decide(taso_opt, tmp_path):
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Shape", ["m"], ["shape"]),
+             helper.make_node("Gather", ["shape", "one"], ["extent"]),
+             helper.make_node("Equal", ["extent", "six"], ["c"]),
+             choice("c", ["y"], unary("Abs", "m"), unary("Neg", "m"))]
+    weights = [*NUMBERS, constant("six", 6, "int64"), constant("w", numpy.ones((4, 6)))]
+    after = optimise(taso_opt, model_of(nodes, weights), tmp_path)
+    assert [node.op_type for node in after.graph.node] == ["MatMul", "Abs"]
 
 
 def test_without_the_pass(taso_opt, tmp_path):
