@@ -96,14 +96,13 @@ void check_obstacles(const Graph& graph) {
     }
 }
 
-/// The extents of an output of an example, with the names of sizes that are open.
-Shape with_open_sizes(const proto::ValueInfoProto& declared, const Shape& example, const Sizes& sizes) {
+/// The extents of an output of an example, open where they are declared so, unless they are the capacity: others may be
+/// computed from the sizes of the example.
+Shape with_open_sizes(const proto::ValueInfoProto& declared, const Shape& example, std::int64_t capacity) {
   const Shape names = onnx::declared_type(declared).shape.value_or(Shape());
   Shape shape = example;
-  for (std::size_t axis = 0; axis < std::min(shape.size(), names.size()); ++axis) {
-    const auto is_size = [&](const auto& size) { return Dim(size.second) == shape[axis]; };
-    if (!names[axis].is_static() && std::any_of(sizes.begin(), sizes.end(), is_size)) shape[axis] = names[axis];
-  }
+  for (std::size_t axis = 0; axis < std::min(shape.size(), names.size()); ++axis)
+    if (!names[axis].is_static() && shape[axis] != Dim(capacity)) shape[axis] = names[axis];
   return shape;
 }
 
@@ -161,7 +160,7 @@ void Session::read_open_past() {
   for (std::size_t i = 0; i < graph_->outputs.size(); ++i) {
     const proto::ValueInfoProto& declared = outputs.Get(static_cast<int>(i));
     Type type = graph_->outputs[i].type();
-    if (type.shape) type.shape = with_open_sizes(declared, *type.shape, trial);
+    if (type.shape) type.shape = with_open_sizes(declared, *type.shape, options_.past_capacity);
     outputs_.push_back(port_of(declared, std::move(type)));
   }
 }
@@ -244,11 +243,19 @@ Session::Shaped Session::shaped(std::span<const RunTensor> given) const {
   return found;
 }
 
+std::shared_ptr<const growing::DerivedPast> Session::derived_past(const Shaped& shaped) const {
+  if (!shaped.unusual.given.empty()) throw BadTensor("with a past_capacity, inputs with a default are left out");
+  if (!shaped.unusual.empty.empty()) throw BadTensor("with a past_capacity, no size is 0");
+  try {
+    return pasts_->find(shaped.sizes);
+  } catch (const InputError& error) {  // some sizes were fine when the model was loaded
+    throw BadTensor(error.what());
+  }
+}
+
 std::shared_ptr<const Graph> Session::graph_for(const Shaped& shaped) const {
   if (pasts_) {
-    if (!shaped.unusual.given.empty()) throw BadTensor("with a past_capacity, inputs with a default are left out");
-    if (!shaped.unusual.empty.empty()) throw BadTensor("with a past_capacity, no size is 0");
-    const auto made = pasts_->find(shaped.sizes);
+    const auto made = derived_past(shaped);
     return {made, &made->graph};
   }
   if (shaped.unusual.is_usual()) return graph_;
@@ -416,7 +423,7 @@ void Session::check_inputs(std::span<const RunTensor> given) const {
 
 void Session::check_past(const Shaped& shaped, std::span<const RunTensor> given) const {
   if (!pasts_ && !past_length_) return;
-  const growing::PastLength length = pasts_ ? pasts_->find(shaped.sizes)->length : *past_length_;
+  const growing::PastLength length = pasts_ ? derived_past(shaped)->length : *past_length_;
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (inputs()[i].name != length.input || given[i].element != ElementType::int64) continue;
     const std::string name = on_one_line(length.input);

@@ -91,6 +91,7 @@ class Session {
   void open_gpu(Engine* engine);
   cost::Precision precision() const { return options_.precision.value_or(cost::Precision::fp32); }
   Shaped shaped(std::span<const RunTensor> inputs) const;
+  std::shared_ptr<const growing::DerivedPast> derived_past(const Shaped& shaped) const;
   std::shared_ptr<const Graph> graph_for(const Shaped& shaped) const;
   std::shared_ptr<SizedModel> plan_for(const Shaped& shaped);
   std::shared_ptr<SizedModel> make_plan(const Shaped& shaped);

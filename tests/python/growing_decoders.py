@@ -102,6 +102,15 @@ SHARES = {
         lost = IsNaN(p0)
         nothing = Constant<value_float = 0.0>()
         p = Where(lost, nothing, p0)""",
+    "sink": """
+        column = Slice(s1, first, second, fourth)
+        naught = Constant<value_float = 0.0>()
+        level = Mul(column, naught)
+        sinks = Add(level, sink)
+        with_sink = Concat<axis = -1>(s, sinks)
+        p0 = Softmax<axis = -1>(with_sink)
+        minus = Constant<value_ints = [-1]>()
+        p = Slice(p0, first, minus, fourth)""",
     "apart": """
         last = Constant<value_ints = [-1]>()
         peak = ReduceMax<keepdims = 1>(s, last)
@@ -155,7 +164,7 @@ def weights():
     numbers = np.random.default_rng(0)
     narrow = KEY_HEADS * 4
     shapes = {"wq": (WIDTH, HEADS * 4), "wk": (WIDTH, narrow), "wv": (WIDTH, narrow), "wo": (HEADS * 4, WIDTH),
-              "places": (MOST, WIDTH)}
+              "places": (MOST, WIDTH), "sink": (HEADS, 1, 1)}
     made = {name: numbers.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
     made["table"] = np.tril(np.ones((MOST, MOST), np.uint8))[None, None]
     return made

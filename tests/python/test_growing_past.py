@@ -71,6 +71,20 @@ def test_networks(taso, taso_networks, tmp_path, name, options):
         compare(plain, fixed, inputs, pasts, numbers, 1, 1e-3)
 
 
+@pytest.mark.parametrize("capacity", [1, CAPACITY])
+def test_a_search_with_a_capacity(taso, taso_networks, tmp_path, capacity):
+    path = tmp_path / "decoder.onnx"
+    subprocess.run([taso_networks, "llama_small", "-o", path, "-q", "--blocks", "1", "--open-past"], check=True)
+    plain = taso.Session(path, device="cpu", log=False)
+    found = taso.Session(path, device="cpu", log=False, past_capacity=capacity, optimize=1)
+    numbers = np.random.default_rng(7)
+    pasts = {value.name: numbers.standard_normal((*value.shape[:2], capacity - 1, value.shape[3])).astype(np.float32)
+             for value in plain.inputs if is_past(value)}
+    inputs = {"position_ids": np.array([[capacity - 1]]),
+              "inputs_embeds": numbers.standard_normal((1, 1, 512), dtype=np.float32)}
+    compare(plain, found, inputs, pasts, numbers, 1, 1e-3)
+
+
 FORMS = ([(mask, "softmax", "none") for mask in MASKS] + [("compared", share, "none") for share in SHARES] +
          [("compared", "softmax", position) for position in POSITIONS] + [("given", "guarded", "summed")])
 
@@ -81,8 +95,9 @@ def test_forms_of_exporters(taso, mask, shares, positions):
     plain = taso.Session(model, device="cpu", log=False)
     fixed = taso.Session(model, device="cpu", log=False, past_capacity=CAPACITY)
     numbers = np.random.default_rng(5)
-    for batch, new in [(1, 1), (2, 1), (1, 5), (3, 2), (1, CAPACITY)]:
-        for length in {0, CAPACITY - new, int(numbers.integers(0, CAPACITY - new + 1))}:
+    room = CAPACITY - (shares == "sink")  # which takes a row beside the tokens
+    for batch, new in [(1, 1), (2, 1), (1, 5), (3, 2), (1, room)]:
+        for length in {0, room - new, int(numbers.integers(0, room - new + 1))}:
             pasts = {name: numbers.standard_normal((batch, 2, length, 4)).astype(np.float32)
                      for name in ("past_key", "past_value")}
             inputs = {"x": numbers.standard_normal((batch, new, 8)).astype(np.float32)}
@@ -124,6 +139,32 @@ def test_what_does_not_fit_is_refused(taso, length):
     assert all(cache[:, :, 6:].any() for cache in caches.values())
 
 
+@pytest.mark.parametrize("new, words", [(10, "too small for the new ones"), (0, "no size is 0")])
+def test_new_rows_that_do_not_fit_are_refused(taso, new, words):
+    fixed = taso.Session(decoder(), device="cpu", log=False, past_capacity=9)
+    caches = {name: np.zeros((1, 2, 9, 4), np.float32) for name in ("past_key", "past_value")}
+    step = {"x": np.ones((1, new, 8), np.float32), "past_length": np.array(0), **caches}
+    with pytest.raises(taso.ArgumentError, match=words):
+        fixed.run(step)
+    fixed.run({**step, "x": np.ones((1, 9, 8), np.float32)})
+
+
+def test_extents_that_are_computed_of_open_sizes_stay_open(taso):
+    model = decoder(more="rows_shape = Constant<value_ints = [-1, 8]>()\n z_rows = Reshape(z, rows_shape)",
+                    outputs=", float[every, 8] z_rows")
+    fixed = taso.Session(model, device="cpu", log=False, past_capacity=9)
+    assert [value.shape for value in fixed.outputs if value.name == "z_rows"] == [("every", 8)]
+
+
+def test_a_model_with_very_many_open_sizes_is_refused(taso):
+    from small_models import helper, model, value
+    names = [f"x{i}" for i in range(60)]
+    nodes = [helper.make_node("Relu", [name], [f"y{name}"]) for name in names]
+    wide = model(nodes, [value(name, [None, None]) for name in names], [value(f"y{name}", None) for name in names])
+    with pytest.raises(taso.ModelError, match="leaves 120 sizes open"):
+        taso.Session(wide, device="cpu", past_capacity=8)
+
+
 @pytest.mark.parametrize("more, outputs, words", [
     ("mean = ReduceMean<keepdims = 1>(s1)", ", float[a, b, c, d] mean", "ReduceMean 'mean' combines all rows"),
     ("late = Identity(s1)", ", float[a, b, c, d] late", "the output 'late' has a row for each token"),
@@ -137,6 +178,8 @@ def test_what_does_not_fit_is_refused(taso, length):
     ("past_turned = Transpose<perm = [0, 1, 3, 2]>(past_key)\n past_scores = MatMul(k, past_turned)\n"
      "shares = Softmax(past_scores)\n best = ReduceSum<keepdims = 0>(shares)", ", float best",
      "Softmax 'shares' normalises no rows at all if the past has none"),
+    ("all_shape = Concat<axis = 0>(t_1, t_1)\n all_ones = ConstantOfShape(all_shape)\n"
+     "best = ReduceMax<keepdims = 0>(all_ones)", ", float best", "ConstantOfShape 'all_ones'"),
     ("double = Mul(t, t)\n many_rows = Range(zero, double, one)\n best = ReduceMax<keepdims = 0>(many_rows)",
      ", int64 best", "Range 'many_rows'"),
 ])
@@ -145,6 +188,12 @@ def test_other_uses_of_the_length_are_refused(taso, more, outputs, words):
     taso.Session(model, device="cpu", log=False)
     with pytest.raises(taso.ModelError, match=words):
         taso.Session(model, device="cpu", log=False, past_capacity=CAPACITY)
+
+
+def test_a_concat_of_one_operand_is_no_obstacle(taso):
+    model = decoder(more="same = Concat<axis = 2>(present_key)\n some = Slice(same, first, second, third)\n"
+                         "best = ReduceMax<keepdims = 0>(some)", outputs=", float best")
+    taso.Session(model, device="cpu", log=False, past_capacity=CAPACITY)
 
 
 def test_a_model_without_a_past_is_refused(taso):

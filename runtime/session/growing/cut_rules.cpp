@@ -45,8 +45,10 @@ void cut_rows(Step& step, Rest& rest, const Cut& cut) {
   if (cut.begin.slope == 0 && cut.end.slope == 1) {
     if (cut.begin.offset != 0) step.refuse("cuts off the first rows of tokens");
     if (cut.end.offset < 0 || cut.end.offset > more) step.refuse("ends at another row than all of them");
-    rest.rows->more = cut.end.offset;
-    return;  // the same memory
+    if (cut.end.offset == more) return;
+    // The same memory, with rows behind the filled ones that were filled themselves.
+    *rest.rows = Rows{rest.rows->axis, cut.end.offset};
+    return;
   }
   if (cut.end.offset > more || cut.begin.offset < 0) step.refuse("takes rows that are not there for all lengths");
   if (cut.begin.slope == 0)

@@ -96,6 +96,7 @@ Lengths GrowingPast::lengths(const Sizes& numbers) const {
 }
 
 bool GrowingPast::writes_rows(const Bounds& assumed) {
+  count_derivation();
   bound_ = assumed;
   const Lengths all = lengths(trial_);
   Derivation derivation(model_, capacity_, all);
@@ -120,6 +121,16 @@ std::vector<GrowingPast::Bounds> GrowingPast::guesses() const {
 bool GrowingPast::is_length_of_present(const Derivation& derivation, const Lengths& all) {
   return std::all_of(all.by_more.begin(), all.by_more.end(),
                      [&](const auto& one) { return one.second == 0 || one.second == derivation.new_rows(); });
+}
+
+void GrowingPast::count_derivation() {
+  constexpr std::int64_t most = 1'000'000;
+  visited_ += model_.proto().graph().node_size();
+  if (visited_ > most)
+    throw InputError(
+        fmt::format("the model leaves {} sizes open: too many to find out which are the length of its past; sizes that "
+                    "are the same need one name",
+                    open_sizes(model_).size()));
 }
 
 /// The sizes of inputs that get new rows behind their own.
@@ -167,6 +178,7 @@ void GrowingPast::find_bound() {
 
 bool GrowingPast::settle() {
   for (;;) {
+    count_derivation();
     const Lengths assumed = lengths(trial_);
     Derivation derivation(model_, capacity_, assumed);
     try {

@@ -46,11 +46,14 @@ class GrowingPast {
   /// Derives the model, and binds sizes where it has to. Whether all are lengths of the past or of the present.
   bool settle();
   static bool is_length_of_present(const Derivation& derivation, const Lengths& all);
+  /// Throws InputError if this has been done too often.
+  void count_derivation();
 
   onnx::Model model_;
   const std::int64_t capacity_;
   Sizes trial_;
   Bounds bound_;
+  std::int64_t visited_ = 0;  // nodes, in all derivations so far
 };
 
 /// A derived model. Throws InputError if the model leaves other sizes open.

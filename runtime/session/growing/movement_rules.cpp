@@ -69,10 +69,11 @@ void expand(Step& step) {
 
 void constant_of_shape(Step& step) {
   const Shape shape = dims_of(step, 0);
+  const std::optional<Rows> rows = step.rows_in(shape);
   proto::NodeProto node = step.node;
   node.set_input(0, target(step, shape));
   step.all.append(node);
-  step.result(shape, node.output(0), step.rows_in(shape));
+  step.result(shape, node.output(0), rows);
 }
 
 /// Numbers in a row: as many as there are tokens, or from a place on that depends on the length.
@@ -111,6 +112,7 @@ void join_beside(Step& step, Rows rows) {
 void join_behind(Step& step, const Shape& shape, std::size_t axis) {
   const Tracked& past = step.operand(0);
   if (!past.rows) step.refuse("has rows of tokens behind others");
+  if (step.node.input_size() == 1) return step.result(shape, step.data(0), past.rows);
   std::vector<std::string> updates;
   Extents extents = step.all.extents_of(shape);
   extents[axis] = 0;
@@ -121,11 +123,8 @@ void join_behind(Step& step, const Shape& shape, std::size_t axis) {
   }
   std::string all_updates = updates.at(0);
   if (updates.size() > 1) {
-    proto::NodeProto joined = step.node;
-    joined.mutable_input()->DeleteSubrange(0, 1);
-    for (std::size_t i = 0; i < updates.size(); ++i) joined.set_input(static_cast<int>(i), updates[i]);
     all_updates = step.all.add("Concat", updates, step.node.output(0) + "_new",
-                               [&](proto::NodeProto& node) { *node.mutable_attribute() = joined.attribute(); });
+                               [&](proto::NodeProto& node) { *node.mutable_attribute() = step.node.attribute(); });
   }
   Rows rows = *past.rows;
   const std::string name = step.all.written_behind(past, all_updates, extents);
