@@ -6,6 +6,7 @@
 #include "ops/core/error.h"
 
 #ifdef TASO_HAS_CBC
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -80,13 +81,14 @@ double least_with_fractions(const Columns& columns, const std::vector<double>& c
   return lowest_sum(costs);
 }
 
-/// Kills the solver if this process ends.
-void end_with_parent() {
+/// On Linux the solver is killed if its parent ends. The parent's handlers would remove the parent's files.
+void depend_on(pid_t parent) {
 #ifdef __linux__
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
 #endif
+  for (const int signal : {SIGTERM, SIGHUP, SIGPIPE, SIGXCPU}) std::signal(signal, SIG_DFL);
   std::signal(SIGINT, SIG_IGN);  // of a terminal: the parent decides
-  std::signal(SIGTERM, SIG_DFL);
 }
 
 /// A process that runs `work` and sends numbers.
@@ -97,17 +99,15 @@ class Child {
     static std::mutex guard;  // no other child may inherit the writing end: this one would seem to go on
     const std::lock_guard lock(guard);
     std::array<int, 2> ends{};
-    if (::pipe(ends.data()) != 0) fail();
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail();
+    const pid_t parent = ::getpid();
     sigset_t all, before;
     sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, &before);  // handlers are the parent's, and not to run inside of fork()
     process_ = ::fork();
-    if (process_ == 0) end_with_parent();
+    if (process_ == 0) depend_on(parent);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (process_ == 0) {
-      send(ends[1], work());
-      ::_exit(0);
-    }
+    if (process_ == 0) run(ends[1], work);
     ::close(ends[1]);
     reading_ = ends[0];
     if (process_ < 0) {
@@ -118,8 +118,8 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child() {
-    ::close(reading_);
     ::kill(process_, SIGKILL);  // it may have ended, but nobody else has its number yet
+    ::close(reading_);
     while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) continue;
   }
 
@@ -145,6 +145,16 @@ class Child {
  private:
   [[noreturn]] static void fail() {
     throw EnvironmentError(fmt::format("cannot start the solver of integer programs: {}", std::strerror(errno)));
+  }
+  /// Nothing may leave the child: its callers are those of the parent.
+  template <class Work>
+  [[noreturn]] static void run(int to, Work&& work) noexcept {
+    try {
+      send(to, work());
+    } catch (...) {  // memory ran out, or CBC gave up; the parent sees that nothing came
+      ::_exit(1);
+    }
+    ::_exit(0);
   }
   static void send(int to, const std::vector<double>& numbers) {
     const char* next = reinterpret_cast<const char*>(numbers.data());
