@@ -72,7 +72,7 @@ const ElementFormula* find_element_formula(std::string_view name) {
       {"Relu", number, 1, "maximum($0, real(0))", "", 1},
       {"Round", floating, 1, "@rint($0)", "", 1},
       {"Selu", floating, 1, "#1 * ($0 <= 0 ? #0 * @expm1($0) : $0)", "", 16},
-      {"Shrink", floating, 1, "$0 < -#1 ? $0 + #0 : $0 > #1 ? $0 - #0 : $0 != $0 ? $0 : real(0)", "", 3},
+      {"Shrink", floating, 1, "$0 < -#1 ? $0 + #0 : $0 > #1 ? $0 - #0 : real(0)", "", 3},
       {"Sigmoid", floating, 1, "$0 >= 0 ? 1 / (1 + @exp(-$0)) : @exp($0) / (1 + @exp($0))", "", 16},
       {"Sign", number, 1, "$0 != $0 ? $0 : static_cast<real>(($0 > 0) - ($0 < 0))",
        "static_cast<real>(($0 > 0) - ($0 < 0))", 2},
@@ -86,7 +86,7 @@ const ElementFormula* find_element_formula(std::string_view name) {
       {"Swish", floating, 1, "$0 / (1 + @exp(-#0 * $0))", "", 16},
       {"Tan", floating, 1, "@tan($0)", "", 25},
       {"Tanh", floating, 1, "@tanh($0)", "", 16},
-      {"ThresholdedRelu", floating, 1, "$0 > #0 || $0 != $0 ? $0 : real(0)", "", 2},
+      {"ThresholdedRelu", floating, 1, "$0 > #0 ? $0 : real(0)", "", 2},
       {"Where", choose, 3, "%0 ? %1 : %2", "", 1},
       {"Xor", logical, 2, "%0 != %1", "", 1},
   };

@@ -92,7 +92,7 @@ std::vector<Array> thresholded_relu(const HostCall& call) {
   const double alpha = call.attributes.number("alpha", 1);
   return floating(call, [=](auto tag) {
     using T = decltype(tag);
-    return [a = static_cast<T>(alpha)](T x) { return x > a ? x : x != x ? x : T{0}; };
+    return [a = static_cast<T>(alpha)](T x) { return x > a ? x : T{0}; };
   });
 }
 
@@ -100,7 +100,7 @@ std::vector<Array> shrink(const HostCall& call) {
   const double bias = call.attributes.number("bias", 0), lambda = call.attributes.number("lambd", 0.5);
   return through_float(call, [&](const HostCall& wide) {
     const Array& in = wide.input(0);
-    const auto shrunk = [=](double x) { return x < -lambda ? x + bias : x > lambda ? x - bias : x != x ? x : 0; };
+    const auto shrunk = [=](double x) { return x < -lambda ? x + bias : x > lambda ? x - bias : 0; };
     with_number(wide, in.type(), [](auto) {});  // refuses other types
     return std::vector<Array>{map<double, double>(in.cast(ElementType::float64), shrunk).cast(in.type())};
   });

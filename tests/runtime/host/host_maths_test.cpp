@@ -78,6 +78,9 @@ TEST_CASE("NaN goes through maxima, clips and reductions") {
   CHECK(std::isnan(values<float>(Node{"Max"}({list<float>({nan}), list<float>({1})})[0])[0]));
   CHECK(std::isnan(values<float>(Node{"Min"}({list<float>({1}), list<float>({nan})})[0])[0]));
   CHECK(std::isnan(values<float>(Node{"Relu"}({list<float>({nan})})[0])[0]));
+  // As ONNX defines them: what neither condition holds for is 0.
+  CHECK(values<float>(Node{"ThresholdedRelu"}({list<float>({nan})})[0]) == std::vector<float>{0});
+  CHECK(values<float>(Node{"Shrink"}({list<float>({nan})})[0]) == std::vector<float>{0});
   CHECK(std::isnan(values<float>(Node{"ReduceMax"}({list<float>({1, nan, 3})})[0])[0]));
   CHECK(values<std::int64_t>(Node{"ArgMax"}({list<float>({1, nan, 3, nan})})[0]) == std::vector<std::int64_t>{1});
   CHECK(values<bool>(Node{"Equal"}({list<float>({nan}), list<float>({nan})})[0]) == std::vector<bool>{false});
