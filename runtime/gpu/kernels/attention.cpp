@@ -25,8 +25,8 @@ struct AttentionTile {
 };
 
 /// Most promising first where rows are few; the last ones are for many rows.
-constexpr std::array<AttentionTile, 8> attention_tiles{
-    {{1, 4, 32}, {1, 2, 32}, {1, 8, 16}, {2, 2, 32}, {1, 4, 16}, {4, 1, 32}, {4, 1, 64}, {8, 1, 32}}};
+constexpr std::array<AttentionTile, 9> attention_tiles{
+    {{1, 4, 32}, {1, 2, 32}, {1, 8, 16}, {2, 2, 32}, {1, 4, 16}, {4, 2, 32}, {4, 1, 32}, {4, 1, 64}, {8, 1, 32}}};
 
 class AttentionKernel {
  public:
@@ -47,7 +47,8 @@ class AttentionKernel {
     const std::int64_t blocks = (rows_ + 15) / 16 * batches();
     if (blocks > 4 * multiprocessors) std::reverse(few.begin(), few.end());
     std::vector<AttentionTile> split;
-    for (const AttentionTile& tile : few) add_splits(tile, blocks, multiprocessors, split);
+    for (const AttentionTile& tile : few)
+      add_splits(tile, (blocks + tile.warps_down - 1) / tile.warps_down, multiprocessors, split);
     few.insert(few.begin(), split.begin(), split.end());
     return few;
   }
@@ -111,7 +112,7 @@ class AttentionKernel {
                   std::vector<AttentionTile>& to) const {
     constexpr std::int64_t most_of_cluster = 8;
     const std::int64_t keys = tile.warps_across * tile.warp_keys, rounds = (keys_ + keys - 1) / keys;
-    if (tile.warps_down > 1 || blocks > multiprocessors) return;
+    if (2 * blocks > 3 * multiprocessors) return;
     std::int64_t split = 1;
     const auto has_work = [&](std::int64_t parts) { return (parts - 1) * ((rounds + parts - 1) / parts) < rounds; };
     while (split < most_of_cluster && 2 * split * blocks <= 3 * multiprocessors && 2 * split <= rounds &&
@@ -312,10 +313,12 @@ class AttentionKernel {
     code.add("#pragma unroll");
     code.open("for (int j = 0; j < key_parts; ++j)");
     code.unrolled("e", 4);
-    before.write(code, Arithmetic::single, [&](std::size_t i) { return ahead(before, i); });
-    code.line("scores[j][e] = first_key + j * 8 + 2 * t + e % 2 < keys ? {} : -infinity();", before.text(score_));
+    before.write(code, is_exact() ? Arithmetic::single : Arithmetic::quick,
+                 [&](std::size_t i) { return ahead(before, i); });
+    code.line("scores[j][e] = {};", before.text(score_));
     code.close();
     code.close();
+    code.add(attention_end);
   }
 
   void write_results(Code& code, Computation& after) const {

@@ -36,7 +36,8 @@ __device__ inline word pair_of(float low, float high) {
   memcpy(&pair, both, 4);
   return pair;
 }
-/// Adds products of 16 rows and 8 columns to sums. A thread has two parts of the left factor and one of the right.
+/// Adds products of 16 rows and 8 columns to sums. A thread has two parts of the left factor, which are rounded
+/// (as_factor), and one of the right.
 __device__ inline void multiply_parts(float (&sums)[4], const word (&a)[4], word b0, word b1) {
   if (is_exact) {
     word first[4], rest[4];
@@ -51,8 +52,7 @@ __device__ inline void multiply_parts(float (&sums)[4], const word (&a)[4], word
                                    d1);
     Instruction<element>::multiply(sums, first[0], first[1], first[2], first[3], c0, c1);
   } else if (in_chunk == 4) {
-    Instruction<element>::multiply(sums, rounded(a[0]), rounded(a[1]), rounded(a[2]), rounded(a[3]), rounded(b0),
-                                   rounded(b1));
+    Instruction<element>::multiply(sums, a[0], a[1], a[2], a[3], rounded(b0), rounded(b1));
   } else {
     Instruction<element>::multiply(sums, a[0], a[1], a[2], a[3], b0, b1);
   }
@@ -72,6 +72,8 @@ __device__ inline float times_zero(const element* column, int stride) {
   for (int key = 0; key < keys; ++key) sum += 0.0f * get(column[key * stride]);
   return sum;
 }
+__device__ inline float power_of_e(float x) { return is_exact ? expf(x) : quick_exp(x); }
+__device__ inline word as_factor(word x) { return in_chunk == 4 && !is_exact ? rounded(x) : x; }
 /// What exponents are relative to: rows without a finite score are relative to 0, so that they add nothing.
 __device__ inline float base_of(float top) { return top == -infinity() ? 0.0f : top; }
 )";
@@ -120,8 +122,11 @@ inline constexpr std::string_view attention_scores = R"(
 #pragma unroll
       for (int i = 0; i < deep_parts; ++i)
 #pragma unroll
-        for (int e = 0; e < 2; ++e)
+        for (int e = 0; e < 2; ++e) {
           fetch(q[i][e], memory + static_cast<word>((warp_row + e * 8 + g) * key_pitch + (i * 4 + t) * 16));
+#pragma unroll
+          for (int c = 0; c < 4; ++c) q[i][e][c] = as_factor(q[i][e][c]);
+        }
     }
     const word keys_at = stages + static_cast<word>(round % 2 * stage_bytes + across * warp_keys * key_pitch);
     const word values_at =
@@ -145,6 +150,17 @@ inline constexpr std::string_view attention_scores = R"(
       }
 )";
 
+/// Scores beyond the last key.
+inline constexpr std::string_view attention_end = R"(
+    if (first_key + warp_keys > keys) {
+#pragma unroll
+      for (int j = 0; j < key_parts; ++j)
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          if (first_key + j * 8 + 2 * t + e % 2 >= keys) scores[j][e] = -infinity();
+    }
+)";
+
 /// From the scores of a round to the sums of a row, which the first warp across has in the end.
 inline constexpr std::string_view attention_sums = R"(
 #pragma unroll
@@ -153,19 +169,22 @@ inline constexpr std::string_view attention_sums = R"(
 #pragma unroll
       for (int j = 0; j < key_parts; ++j) most = fmaxf(most, fmaxf(scores[j][2 * h], scores[j][2 * h + 1]));
       most = of_four(most, true);
-      const float base = base_of(most), factor = expf(top[h] - base);
-      top[h] = most;
-      total[h] *= factor;
+      const float base = base_of(most);
+      if (most != top[h]) {  // seldom, after the first rounds
+        const float factor = power_of_e(top[h] - base);
+        total[h] *= factor;
 #pragma unroll
-      for (int i = 0; i < sum_parts; ++i) {
-        sums[i][2 * h] *= factor;
-        sums[i][2 * h + 1] *= factor;
+        for (int i = 0; i < sum_parts; ++i) {
+          sums[i][2 * h] *= factor;
+          sums[i][2 * h + 1] *= factor;
+        }
+        top[h] = most;
       }
 #pragma unroll
       for (int j = 0; j < key_parts; ++j)
 #pragma unroll
         for (int e = 2 * h; e < 2 * h + 2; ++e) {
-          scores[j][e] = expf(scores[j][e] - base);
+          scores[j][e] = power_of_e(scores[j][e] - base);
           total[h] += scores[j][e];
         }
     }
@@ -174,7 +193,8 @@ inline constexpr std::string_view attention_sums = R"(
     if (in_chunk == 4) {
 #pragma unroll
       for (int j = 0; j < key_parts; ++j) {
-        const word a[4] = {bits(scores[j][0]), bits(scores[j][2]), bits(scores[j][1]), bits(scores[j][3])};
+        const word a[4] = {as_factor(bits(scores[j][0])), as_factor(bits(scores[j][2])),
+                           as_factor(bits(scores[j][1])), as_factor(bits(scores[j][3]))};
 #pragma unroll
         for (int i = 0; i < groups; ++i) {
           word v[4], w[4];
@@ -229,8 +249,8 @@ inline constexpr std::string_view attention_sums = R"(
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float most = fmaxf(top[h], known[h]), base = base_of(most);
-      factor[h] = expf(top[h] - base);
-      of_other[h] = expf(known[h] - base);
+      factor[h] = power_of_e(top[h] - base);
+      of_other[h] = power_of_e(known[h] - base);
       total[h] = total[h] * factor[h] + known[2 + h] * of_other[h];
       top[h] = most;
     }

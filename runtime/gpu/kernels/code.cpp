@@ -32,6 +32,8 @@ __device__ inline void let_next_kernel_begin() { asm volatile("griddepcontrol.la
 __device__ inline void wait_for_earlier_kernels() {}
 __device__ inline void let_next_kernel_begin() {}
 #endif
+__device__ inline float quick_exp(float x) { return __expf(x); }
+__device__ inline float quick_divide(float a, float b) { return __fdividef(a, b); }
 __device__ inline float maximum(float a, float b) { float r; asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 __device__ inline float minimum(float a, float b) { float r; asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 #endif
@@ -75,7 +77,8 @@ __device__ inline real power(real a, real b) {
 
 std::string_view real_text(Arithmetic arithmetic) {
   switch (arithmetic) {
-    case Arithmetic::single: return "float";
+    case Arithmetic::single:
+    case Arithmetic::quick: return "float";
     case Arithmetic::twice: return "double";
     case Arithmetic::whole: return "long long";
     case Arithmetic::natural: break;
@@ -108,7 +111,8 @@ Arithmetic arithmetic_of(const cost::Call& call) {
     switch (arithmetic) {
       case Arithmetic::natural: return 0;
       case Arithmetic::whole: return 1;
-      case Arithmetic::single: return 2;
+      case Arithmetic::single:
+      case Arithmetic::quick: return 2;
       case Arithmetic::twice: break;
     }
     return 3;
@@ -148,7 +152,8 @@ std::string_view type_text(ElementType element) {
 
 std::string number(double value, Arithmetic arithmetic) {
   switch (arithmetic) {
-    case Arithmetic::single: {
+    case Arithmetic::single:
+    case Arithmetic::quick: {
       const auto rounded = static_cast<float>(value);
       if (std::isinf(rounded)) return rounded > 0 ? "infinity()" : "-infinity()";
       return std::trunc(rounded) == rounded && std::abs(rounded) < 1e6f ? fmt::format("{:.1f}f", rounded)

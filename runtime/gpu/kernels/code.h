@@ -38,7 +38,8 @@ class Code {
 };
 
 /// The type in which a kernel computes: `real` in its text.
-enum class Arithmetic : std::uint8_t { single, twice, whole, natural };
+/// `quick` is `single` with instructions for exponentials and quotients that are wrong in the last few bits.
+enum class Arithmetic : std::uint8_t { single, quick, twice, whole, natural };
 inline bool is_integral(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::whole || arithmetic == Arithmetic::natural;
 }

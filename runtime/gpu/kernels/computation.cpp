@@ -41,7 +41,7 @@ struct Writer {
     check(!is_integral(arithmetic), "integers have no such function");
     // A square root and a division would take longer than everything else.
     return fmt::format("{} * ({} - {}) * rsqrt{}({} + {}) + {}", in[1], in[0], in[3],
-                       arithmetic == Arithmetic::single ? "f" : "", in[4], number(op.epsilon, arithmetic), in[2]);
+                       arithmetic == Arithmetic::twice ? "" : "f", in[4], number(op.epsilon, arithmetic), in[2]);
   }
   template <class Other>
   std::string operator()(const Other&) const {

@@ -40,7 +40,7 @@ Expression Expression::call(std::string_view function, const Expression& a, cons
 
 Expression Expression::real_function(std::string_view function, std::string operands) {
   check(!is_integral(arithmetic()), "integers have no such function");
-  return Expression(fmt::format("{}{}({})", function, arithmetic() == Arithmetic::single ? "f" : "", operands));
+  return Expression(fmt::format("{}{}({})", function, arithmetic() == Arithmetic::twice ? "" : "f", operands));
 }
 
 Expression operator+(const Expression& a, const Expression& b) { return Expression::infix(a, '+', b, "plus"); }
@@ -67,11 +67,15 @@ S Math<S>::constant(double value) {
 S Math<S>::divide(const S& a, const S& b) {
   // Dividing by a number takes ten times as long as multiplying by its reciprocal.
   if (b.value_ && !a.value_ && !is_integral(gpu::kernels::arithmetic())) return a * constant(1 / *b.value_);
+  if (gpu::kernels::arithmetic() == gpu::kernels::Arithmetic::quick) return S::call("quick_divide", a, b);
   return S::infix(a, '/', b, "divide");
 }
 S Math<S>::maximum(const S& a, const S& b) { return S::call("maximum", a, b); }
 S Math<S>::minimum(const S& a, const S& b) { return S::call("minimum", a, b); }
-S Math<S>::exp(const S& a) { return S::real_function("exp", a.text()); }
+S Math<S>::exp(const S& a) {
+  if (gpu::kernels::arithmetic() == gpu::kernels::Arithmetic::quick) return S("quick_exp(" + a.text() + ")");
+  return S::real_function("exp", a.text());
+}
 S Math<S>::erf(const S& a) { return S::real_function("erf", a.text()); }
 S Math<S>::tanh(const S& a) { return S::real_function("tanh", a.text()); }
 S Math<S>::sqrt(const S& a) { return S::real_function("sqrt", a.text()); }

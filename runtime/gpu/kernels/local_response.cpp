@@ -81,7 +81,7 @@ class LocalResponse {
 
   std::string real(double value) const { return number(value, arithmetic_); }
   std::string function(std::string_view name, std::string_view operands) const {
-    return fmt::format("{}{}({})", name, arithmetic_ == Arithmetic::single ? "f" : "", operands);
+    return fmt::format("{}{}({})", name, arithmetic_ == Arithmetic::twice ? "" : "f", operands);
   }
 
   void write_elements() {
