@@ -14,6 +14,9 @@ namespace {
 /// Convolutions with at most this many channels per group gain little from matrix products.
 constexpr std::int64_t few_channels = 32;
 
+/// From so many on, a product of a library and another kernel behind it may be faster than one kernel of ours.
+constexpr double many_operations = 1e9;
+
 std::int64_t bytes_of(const cost::Call::Operand& operand) {
   std::int64_t last = 0;  // the offset of the last element
   for (std::size_t i = 0; i < operand.extents.size(); ++i) last += (operand.extents[i] - 1) * operand.strides[i];
@@ -286,6 +289,13 @@ SourceLaunch rest_of(const Product& product) {
   return launch;
 }
 
+double operations_of(const MatmulLaunch& launch) {
+  return 2 * static_cast<double>(ops::count(launch.y.extents) * launch.a.extents.back());
+}
+double operations_of(const ConvolutionLaunch& launch) {
+  return 2 * static_cast<double>(ops::count(launch.y.extents) * ops::count(launch.w.extents) / launch.w.extents[0]);
+}
+
 template <class L>
 void add_ways(const Product& product, L plain, std::vector<Lowering>& ways) {
   const auto finish = [](L launch) {
@@ -298,10 +308,9 @@ void add_ways(const Product& product, L plain, std::vector<Lowering>& ways) {
     ways.push_back({product.has_epilogue() ? "fused" : "plain", {finish(std::move(fused))}, 0});
   }
   if (!product.has_epilogue()) return;
-  L apart = std::move(plain);
-  apart.y = tensor(product.between(), {Argument::Place::scratch, 0, 0});
-  Lowering way{"apart", {}, bytes_of(product.between()), true};
-  way.launches.emplace_back(finish(std::move(apart)));
+  Lowering way{"apart", {}, bytes_of(product.between()), operations_of(plain) < many_operations};
+  plain.y = tensor(product.between(), {Argument::Place::scratch, 0, 0});
+  way.launches.emplace_back(finish(std::move(plain)));
   way.launches.emplace_back(rest_of(product));
   ways.push_back(std::move(way));
 }
