@@ -7,6 +7,7 @@
 #include "runtime/gpu/kernels/source.h"
 #include "runtime/gpu/launch.h"
 #include "runtime/gpu/packed_operands.h"
+#include "runtime/gpu/patches.h"
 
 namespace taso::gpu {
 namespace {
@@ -345,6 +346,7 @@ std::vector<Lowering> lowerings(const cost::Call& call) {
       if (conv.groups > 1 && channels <= few_channels && conv.strides.size() == 2)
         ways.push_back({"direct", {direct_convolution_source(call)}, 0});
       add_own_products(call, ways);
+      for (Lowering& way : through_patches(call, lowerings)) ways.push_back(std::move(way));
       break;
     }
     case cost::Kernel::Kind::matmul: {

@@ -151,6 +151,26 @@ TEST_CASE("parts of channels are read and written in place, or through copies") 
     CHECK(names.contains(name));
 }
 
+TEST_CASE("windows that do not overlap are copied side by side") {
+  const char* const text = R"(graph
+  input x: float32[2, 3, 9, 8]
+  constant w: float32[8, 3, 4, 4]
+  constant b: float32[8]
+  constant v: float32[6, 8, 2, 1]
+  constant u: float32[12, 6, 2, 2]
+  c = conv[strides=[4, 4], dilations=[1, 1], pads=[0, 0, 0, 0], groups=1](x, w, b)
+  d = conv[strides=[2, 1], dilations=[1, 1], pads=[0, 0, 0, 0], groups=1](c, v)
+  e = conv[strides=[1, 1], dilations=[1, 1], pads=[0, 0, 1, 0], groups=1](d, u)
+  f = conv[strides=[3, 5], dilations=[1, 1], pads=[0, 0, 0, 0], groups=1](x, w)
+  output d, e, f
+)";
+  for (const cost::Layout layout : {cost::Layout::channels_first, cost::Layout::channels_last}) {
+    std::set<std::string> names;
+    check_ways(products_of(parse_graph(text), layout), names);
+    for (const char* name : {"patches plain", "patches fused"}) CHECK(names.contains(name));
+  }
+}
+
 namespace {
 
 class Number : public Weight {
