@@ -345,6 +345,7 @@ std::vector<Lowering> lowerings(const cost::Call& call) {
       const std::int64_t channels = call.read[product.main().operands[1]].extents[1];
       if (conv.groups > 1 && channels <= few_channels && conv.strides.size() == 2)
         ways.push_back({"direct", {direct_convolution_source(call)}, 0});
+      for (auto& [name, launch] : depthwise_convolution_sources(call)) ways.push_back({name, {std::move(launch)}, 0});
       add_own_products(call, ways);
       for (Lowering& way : through_patches(call, lowerings)) ways.push_back(std::move(way));
       break;

@@ -446,6 +446,7 @@ constexpr std::pair<const char*, RandomCall (*)(Random&)> own_kinds[] = {
     {"transposed convolution", random_transposed_convolution},
     {"copies", random_copy},
     {"direct convolutions", random_direct_convolution},
+    {"depthwise convolutions", random_depthwise_convolution},
     {"products on tensor cores", random_tensor_product},
     {"attention", random_attention}};
 

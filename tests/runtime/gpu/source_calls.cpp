@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "ops/core/error.h"
 #include "tests/runtime/gpu/call_builder.h"
@@ -405,54 +406,67 @@ ElementType tensor_type(Random& random) {
   return random.pick(std::vector<ElementType>{float32, float32, float16, bfloat16});
 }
 
+/// A convolution of images in NHWC with an epilogue. Nothing if its result would be empty or it would take long.
+std::optional<RandomCall> random_image_convolution(Random& random, const op::Conv& conv, const Extents& x,
+                                                   const Extents& w) {
+  const Shape shapes[] = {shape_of(x), shape_of(w)};
+  Extents y;
+  try {
+    y = extents_of(infer(conv, shapes)[0]);
+  } catch (const ShapeError&) {
+    return {};
+  }
+  if (elements_of(y) == 0 || elements_of(y) * elements_of(w) / w[0] > 2000000) return {};
+  CallBuilder builder(random, tensor_type(random));
+  std::vector<std::uint32_t> operands{builder.read(x), builder.read(w)}, later;
+  if (random.chance(0.6)) operands.push_back(builder.read({w[0]}));
+  for (std::size_t i = random.below(3); i > 0; --i)
+    later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
+  cost::Call& call = builder.made.call;
+  call.read[0].strides = image_strides(random, x);
+  call.read[1].strides = cost::packed(w, cost::Layout::channels_last);
+  call.read[1].is_weight = random.chance(0.8);
+  for (const std::uint32_t operand : later)
+    if (call.read[operand].extents == y) call.read[operand].strides = image_strides(random, y);
+  add_epilogue(random, builder, builder.step(conv, operands), later);
+  if (random.chance(0.8)) call.written[0].strides = image_strides(random, y);
+  call.kind = cost::Kernel::Kind::convolution;
+  return builder.made;
+}
+
+/// Adds a spatial axis to the extents of an input and of filters.
+void add_axis(Random& random, op::Conv& conv, Extents& x, Extents& w, std::int64_t extent, std::int64_t taps,
+              std::int64_t stride) {
+  x.push_back(extent);
+  w.push_back(taps);
+  conv.strides.push_back(stride);
+  conv.dilations.push_back(random.chance(0.8) ? 1 : 2);
+  const auto pad = [&] { return random.chance(0.4) ? 0 : random.between(0, taps / 2 + 1); };
+  conv.pads.insert(conv.pads.begin() + static_cast<std::ptrdiff_t>(conv.pads.size() / 2), pad());
+  conv.pads.push_back(pad());
+}
+
 RandomCall random_tensor_convolution(Random& random, bool is_of_pixels = false) {
   for (;;) {
     const std::size_t rank = random.chance(0.8) ? 2 : 1 + random.below(3);
-    CallBuilder builder(random, tensor_type(random));
     const std::int64_t channels = random.pick(std::vector<std::int64_t>{3, 8, 16, 24, 32, 40, 64, 96});
     const std::int64_t kernels = random.pick(std::vector<std::int64_t>{1, 7, 16, 20, 32, 48, 64, 66, 130});
-    const std::int64_t groups = is_of_pixels || random.chance(0.8) ? 1 : random.between(2, 3);
-    Extents x{random.between(1, 2), groups * channels}, w{groups * kernels, channels};
     op::Conv conv;
-    conv.groups = groups;
-    conv.pads.resize(2 * rank);
+    conv.groups = is_of_pixels || random.chance(0.8) ? 1 : random.between(2, 3);
+    Extents x{random.between(1, 2), conv.groups * channels}, w{conv.groups * kernels, channels};
     for (std::size_t i = 0; i < rank; ++i) {
       if (is_of_pixels) {
         x.push_back(1);
         w.push_back(1);
         conv.strides.push_back(1);
         conv.dilations.push_back(1);
+        conv.pads.insert(conv.pads.end(), 2, 0);
         continue;
       }
-      x.push_back(random.between(1, rank == 3 ? 5 : 11));
-      w.push_back(random.pick(std::vector<std::int64_t>{1, 1, 2, 3, 3}));
-      conv.strides.push_back(random.between(1, 2));
-      conv.dilations.push_back(random.chance(0.8) ? 1 : 2);
-      for (const std::size_t side : {i, rank + i})
-        conv.pads[side] = random.chance(0.4) ? 0 : random.between(0, w.back() / 2 + 1);
+      add_axis(random, conv, x, w, random.between(1, rank == 3 ? 5 : 11),
+               random.pick(std::vector<std::int64_t>{1, 1, 2, 3, 3}), random.between(1, 2));
     }
-    const Shape shapes[] = {shape_of(x), shape_of(w)};
-    Extents y;
-    try {
-      y = extents_of(infer(conv, shapes)[0]);
-    } catch (const ShapeError&) {
-      continue;
-    }
-    if (elements_of(y) == 0 || elements_of(y) * elements_of(w) / kernels > 2000000) continue;
-    std::vector<std::uint32_t> operands{builder.read(x), builder.read(w)}, later;
-    if (random.chance(0.6)) operands.push_back(builder.read({w[0]}));
-    for (std::size_t i = random.below(3); i > 0; --i)
-      later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
-    cost::Call& call = builder.made.call;
-    call.read[0].strides = image_strides(random, x);
-    call.read[1].strides = cost::packed(w, cost::Layout::channels_last);
-    call.read[1].is_weight = random.chance(0.8);
-    for (const std::uint32_t operand : later)
-      if (call.read[operand].extents == y) call.read[operand].strides = image_strides(random, y);
-    add_epilogue(random, builder, builder.step(conv, operands), later);
-    if (random.chance(0.8)) call.written[0].strides = image_strides(random, y);
-    call.kind = cost::Kernel::Kind::convolution;
-    return builder.made;
+    if (std::optional<RandomCall> made = random_image_convolution(random, conv, x, w)) return *std::move(made);
   }
 }
 
@@ -494,6 +508,18 @@ RandomCall with_precision(Random& random, RandomCall made) {
 }
 
 }  // namespace
+
+RandomCall random_depthwise_convolution(Random& random) {
+  for (;;) {
+    op::Conv conv;
+    conv.groups = random.pick(std::vector<std::int64_t>{3, 8, 20, 32, 33, 64, 72});
+    Extents x{random.between(1, 2), conv.groups}, w{conv.groups, 1};
+    for (int i = 0; i < 2; ++i)
+      add_axis(random, conv, x, w, random.between(1, 20), random.pick(std::vector<std::int64_t>{1, 2, 3, 3, 5, 7}),
+               random.between(1, 3));
+    if (std::optional<RandomCall> made = random_image_convolution(random, conv, x, w)) return *std::move(made);
+  }
+}
 
 RandomCall random_tensor_product(Random& random) {
   const Sizes sizes{1, 3, 8, 16, 17, 40, 64, 72, 128}, depths{8, 16, 32, 64, 72, 200};

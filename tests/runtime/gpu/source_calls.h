@@ -21,6 +21,8 @@ RandomCall random_local_response(Random& random);
 RandomCall random_transposed_convolution(Random& random);
 RandomCall random_copy(Random& random);
 RandomCall random_direct_convolution(Random& random);
+/// Of images in NHWC.
+RandomCall random_depthwise_convolution(Random& random);
 /// Convolutions and matmuls that tensor cores can do: NHWC, rows along the depth.
 RandomCall random_tensor_product(Random& random);
 /// Convolutions of single pixels, and matmuls with few rows.

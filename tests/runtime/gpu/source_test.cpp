@@ -82,6 +82,10 @@ TEST_CASE("kernels for direct convolutions compute what they mean") {
   check_kind(random_direct_convolution, direct_convolution_source);
 }
 
+TEST_CASE("kernels for depthwise convolutions compute what they mean") {
+  check_tilings(random_depthwise_convolution, depthwise_convolution_sources, 0.3);
+}
+
 TEST_CASE("kernels for products on tensor cores compute what they mean") {
   check_tilings(random_tensor_product, tensor_product_sources, 0.5);
 }
