@@ -257,6 +257,20 @@ bool is_dense(const Extents& extents, const Strides& strides) {
   return is_packed(extents, strides, Layout::channels_first);
 }
 
+namespace {
+
+/// Whether a transpose makes NCHW of NHWC. Its result, stored in NHWC, is a view. Swapping the last two of three axes
+/// may as well be the way back.
+bool brings_channels_forward(const std::vector<std::int64_t>& permutation) {
+  const auto rank = static_cast<std::int64_t>(permutation.size());
+  if (rank < 4) return false;
+  for (std::int64_t axis = 0; axis < rank; ++axis)
+    if (permutation[static_cast<std::size_t>(axis)] != (axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1)) return false;
+  return true;
+}
+
+}  // namespace
+
 bool is_image(const GraphView& view, PlanValue value) {
   const Extents* extents = view.extents(value);
   if (view.layout() != Layout::channels_last || extents == nullptr || extents->size() < 3) return false;
@@ -284,6 +298,7 @@ bool is_image(const GraphView& view, PlanValue value) {
       case Role::split:
       case Role::slice:
       case Role::copy: image = is_image(view, view.operand(producer, 0)); break;
+      case Role::transpose: image = brings_channels_forward(as<op::Transpose>(view, producer).permutation); break;
       default: break;
     }
   }
