@@ -328,6 +328,8 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   };
   rounds.measure = [&](const Graph& graph) { return pricing.measure_kernels(graph, searching.sizes); };
   rounds.price = [&](search::SearchResult& found) { search::reprice(found, imported.graph, prices, searching); };
+  if (pricing.can_hope() && options.objective == cost::Objective::time)
+    rounds.be_hopeful = [&](bool is_on) { pricing.set_hopeful(is_on); };
   rounds.interrupted = interrupted;
   rounds.measure(imported.graph);
   std::optional<SearchRounds::Seconds> time;

@@ -21,18 +21,27 @@ bool is_still_better(const search::SearchResult& earlier, const search::SearchRe
 search::SearchResult search_in_rounds(std::optional<SearchRounds::Seconds> time, const SearchRounds& rounds) {
   constexpr std::size_t most_rounds = 12;
   search::SearchResult best;
+  bool is_hopeful = false;
   for (std::size_t round = 1;; ++round) {
     const auto start = std::chrono::steady_clock::now();
+    if (is_hopeful) rounds.be_hopeful(true);
     search::SearchResult found = rounds.look(time);
+    if (is_hopeful) rounds.be_hopeful(false);
     const SearchRounds::Seconds taken = std::chrono::steady_clock::now() - start;
     if (time) *time -= taken;
     const End end = found.end;
     const bool has_news = !found.steps.empty() && rounds.measure(found.graph) > 0;
-    if (has_news) rounds.price(found);
+    if (has_news || is_hopeful) rounds.price(found);
     if (has_news && round > 1) rounds.price(best);
     if (round == 1 || !is_still_better(best, found)) best = std::move(found);
     best.end = rounds.interrupted() ? End::stopped : end;
-    if (!has_news || rounds.interrupted() || round == most_rounds) return best;
+    if (rounds.interrupted() || round == most_rounds) return best;
+    if (!has_news) {
+      const bool is_complete = end != End::time && end != End::stopped;
+      if (is_hopeful || !rounds.be_hopeful || !is_complete || (time && *time < taken)) return best;
+      is_hopeful = true;
+      continue;
+    }
     // A round that is cut short finds less than this one, unless this one found nothing that pays.
     if (time && *time < (pays(best) ? taken : SearchRounds::Seconds(0))) {
       best.end = End::time;

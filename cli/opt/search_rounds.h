@@ -18,12 +18,15 @@ struct SearchRounds {
   std::function<std::size_t(const Graph&)> measure;
   /// Recomputes the costs of a result with the current prices.
   std::function<void(search::SearchResult&)> price;
+  /// Whether to count unmeasured kernels as less than predicted from now on; empty if nothing can be measured.
+  std::function<void(bool)> be_hopeful;
   std::function<bool()> interrupted;
 };
 
 /// A result may rely on predicted prices. Measures those, searches again, and stops once the result uses measured
-/// prices only. Returns the best result of all rounds by the final prices, with its costs at those prices. The time
-/// limit covers all rounds, without the measuring in between.
+/// prices only. A kernel whose predicted price is too high would never be measured, so the last rounds are hopeful: they
+/// count unmeasured kernels as less, until that leads to no new ones. Returns the best result of all rounds by the final
+/// prices, with its costs at those prices. The time limit covers all rounds, without the measuring in between.
 search::SearchResult search_in_rounds(std::optional<SearchRounds::Seconds> time, const SearchRounds& rounds);
 
 }  // namespace taso::cli

@@ -277,7 +277,8 @@ const LeastPrices& RecordedPrices::least_prices() const {
 Cost RecordedPrices::least(const GraphView& view, const Kernel& kernel) const {
   const Cost predicted_cost = roofline_.least(view, kernel);
   if (!may_have_price(view, kernel)) return predicted_cost;
-  return least_prices().of(view, kernel, precision_, predicted_cost, std::max(caution_, 1.0));
+  const auto hopeful = static_cast<Cost>(std::floor(static_cast<double>(predicted_cost) * std::min(caution_, 1.0)));
+  return least_prices().of(view, kernel, precision_, hopeful, std::max(caution_, 1.0));
 }
 
 PriceTwice RecordedPrices::price_twice(const GraphView& view, const Kernel& kernel) const {

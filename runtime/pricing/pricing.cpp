@@ -233,6 +233,11 @@ void Pricing::set_measuring(bool is_on) {
   times_->set_caution(is_on ? 1 : caution_beside_measured);
 }
 
+void Pricing::set_hopeful(bool is_on) {
+  check(can_hope(), "hope is for what can be measured");
+  times_->set_caution(is_on ? 1 / caution_beside_measured : 1);
+}
+
 void Pricing::set_cache_residency(const Graph& graph, const cost::DimensionSizes& sizes) {
   times_->set_warm(cost::stay_in_cache(cost::weight_bytes_of(graph, sizes, times_->precision())));
 }

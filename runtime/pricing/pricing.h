@@ -77,6 +77,10 @@ class Pricing {
   bool measures() const { return measures_; }
   /// Turns measuring on or off. When off, prices are those of a machine without a GPU.
   void set_measuring(bool is_on);
+  /// Whether unmeasured kernels of our plans can be measured. While hopeful, they count as less than predicted, by as
+  /// much as predictions are off: a search then finds those worth measuring.
+  bool can_hope() const { return gpu_ && measures_ && !is_for_onnxruntime_; }
+  void set_hopeful(bool is_on);
   PriceStore& store() { return store_; }
   /// The variant that was measured for a call; empty if it was not measured.
   std::string choice_of(const cost::Call& call) const;

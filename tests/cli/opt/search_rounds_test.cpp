@@ -133,6 +133,44 @@ TEST_CASE("the best result of all rounds by the final prices is returned") {
   CHECK(earlier > 30);
 }
 
+TEST_CASE("the last rounds are hopeful, and their results are judged by the final prices") {
+  // The third round finds what an ordinary one does not, and the fourth something that only looks better.
+  Played played({{found(1, 800'000), 850'000},
+                 {found(2, 850'000), 850'000, 0},
+                 {found(3, 600'000), 700'000},
+                 {found(4, 500'000), 800'000, 0}});
+  std::vector<bool> hopes;
+  bool is_on = false;
+  SearchRounds rounds = played.rounds();
+  rounds.be_hopeful = [&](bool now) { is_on = now; };
+  rounds.look = [&, look = rounds.look](const std::optional<Seconds>& time) {
+    hopes.push_back(is_on);
+    return look(time);
+  };
+  rounds.measure = [&, measure = rounds.measure](const Graph& graph) {
+    CHECK_FALSE(is_on);
+    return measure(graph);
+  };
+  const search::SearchResult best = search_in_rounds(std::nullopt, rounds);
+  CHECK(hopes == std::vector<bool>{false, false, true, true});
+  CHECK_FALSE(is_on);
+  CHECK(best.counts.expanded == 3);
+  CHECK(best.cost_after == 700'000);
+}
+
+TEST_CASE("there is no hope without time for it, or after a search that was cut short") {
+  for (const End end : {End::exhausted, End::time, End::stopped}) {
+    Played played({{found(1, 800'000, end), 800'000, 0}});
+    played.time_of_round = std::chrono::milliseconds(20);
+    SearchRounds rounds = played.rounds();
+    rounds.be_hopeful = [](bool) { FAIL("there is no other round"); };
+    const search::SearchResult best =
+        search_in_rounds(end == End::exhausted ? std::optional(Seconds(0.03)) : std::nullopt, rounds);
+    CHECK(best.end == end);
+    CHECK(best.cost_after == 800'000);
+  }
+}
+
 TEST_CASE("a complete search is not overruled for a tiny gain") {
   Played played({{found(1, 500'000), 600'000}, {found(2, 600'100), 600'100, 0}});
   CHECK(search_in_rounds(std::nullopt, played.rounds()).counts.expanded == 2);
