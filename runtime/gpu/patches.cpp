@@ -79,8 +79,7 @@ class Patches {
           argument.index = operands_[argument.index];
       });
     way.launches.insert(way.launches.begin(), copy(copied));
-    way.scratch_bytes =
-        copied.offset + ops::count(patches().extents) * static_cast<std::int64_t>(size_of(x_.element));
+    way.scratch_bytes = copied.offset + ops::count(patches().extents) * static_cast<std::int64_t>(size_of(x_.element));
     way.name = "patches " + way.name;
     return way;
   }
@@ -90,9 +89,8 @@ class Patches {
   bool order_axes() {
     axes_.resize(w_.extents.size() - 1);
     std::iota(axes_.begin(), axes_.end(), std::size_t{1});
-    std::stable_sort(axes_.begin(), axes_.end(), [&](std::size_t a, std::size_t b) {
-      return w_.strides[a] > w_.strides[b];
-    });
+    std::stable_sort(axes_.begin(), axes_.end(),
+                     [&](std::size_t a, std::size_t b) { return w_.strides[a] > w_.strides[b]; });
     depth_ = 1;
     for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
       if (w_.extents[*axis] != 1 && w_.strides[*axis] != depth_) return false;

@@ -161,8 +161,7 @@ class DepthwiseConvolution {
   void write_filters() {
     const std::int64_t all = lanes * cells();
     write_copy(
-        all, type_text(w_.element), 1,
-        [&] { code_.line("const unsigned c = j / {0}u, cell = j % {0}u;", cells()); },
+        all, type_text(w_.element), 1, [&] { code_.line("const unsigned c = j / {0}u, cell = j % {0}u;", cells()); },
         [&] {
           const std::string guard = y_[1] % lanes == 0 ? "true" : fmt::format("first + c < {}u", y_[1]);
           code_.line("if ({}) ahead[k].v[0] = {}[static_cast<{}>(first + c) * {} + cell / {}u * {} + cell % {}u * {}];",
@@ -186,10 +185,11 @@ class DepthwiseConvolution {
           code_.line("ahead[k] = Pack<{}, {}>{{}};", type_text(x_.element), width_);
           const std::string guard = y_[1] % lanes == 0 ? "" : fmt::format(" && first + c < {}u", y_[1]);
           code_.line("if (y >= 0 && y < {} && x >= 0 && x < {}{})", x_.extents[2], x_.extents[3], guard);
-          code_.line("  ahead[k] = load<{0}>({1} + (example * {3} + static_cast<{2}>(first + c) + static_cast<{2}>(y) * "
-                     "{4} + static_cast<{2}>(x) * {5}));",
-                     width_, pointer(false, main_.operands[0]), type(), at(x_.strides[0]), at(x_.strides[2]),
-                     at(x_.strides[3]));
+          code_.line(
+              "  ahead[k] = load<{0}>({1} + (example * {3} + static_cast<{2}>(first + c) + static_cast<{2}>(y) * "
+              "{4} + static_cast<{2}>(x) * {5}));",
+              width_, pointer(false, main_.operands[0]), type(), at(x_.strides[0]), at(x_.strides[2]),
+              at(x_.strides[3]));
         },
         [&] { code_.line("store(image + (place * {}u + c), ahead[k]);", lanes); });
   }

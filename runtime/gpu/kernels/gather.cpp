@@ -58,7 +58,8 @@ SourceLaunch gather_source(const cost::Call& call) {
   code.line("const {0} i = static_cast<{0}>(blockIdx.x) * {1} + threadIdx.x;", number, block);
   code.line("if (i >= {}) return;", words);
   if (length > 0 && words > 0) {
-    code.line("const {} place = i % {}, part = i / {} % {}, outer = i / {};", number, inner, inner, taken, inner * taken);
+    code.line("const {} place = i % {}, part = i / {} % {}, outer = i / {};", number, inner, inner, taken,
+              inner * taken);
     code.line("long long index = indices[part];");
     code.line("if (index < 0) index += {}ll;", length);
     code.line("index = index < 0 ? 0 : index > {0}ll ? {0}ll : index;", length - 1);

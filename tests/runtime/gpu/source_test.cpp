@@ -132,6 +132,11 @@ TEST_CASE("kernels use 64-bit indices where necessary") {
       copy_source(call(op::Pad{{0, 1}, {0, 0}}, {{3, many}}, {3, many + 1})),
       direct_convolution_source(
           call(op::Conv{one, one, none, 64}, {{many / 64, 64, 9}, {64, 1, 3}}, {many / 64, 64, 7})),
+      depthwise_convolution_sources(call(op::Conv{{1, 1}, {1, 1}, {0, 0, 0, 0}, 64},
+                                         {{many / 64, 64, 3, 3}, {64, 1, 3, 3}}, {many / 64, 64, 1, 1}),
+                                    usual_multiprocessors)
+          .at(0)
+          .second,
   };
   for (const SourceLaunch& launch : launches) CHECK_THAT(launch.source, Catch::Contains("const unsigned long long "));
   const HostKernels kernels(launches);  // compiles them
