@@ -298,7 +298,10 @@ bool is_image(const GraphView& view, PlanValue value) {
       case Role::split:
       case Role::slice:
       case Role::copy: image = is_image(view, view.operand(producer, 0)); break;
-      case Role::transpose: image = brings_channels_forward(as<op::Transpose>(view, producer).permutation); break;
+      case Role::transpose:
+        image = brings_channels_forward(as<op::Transpose>(view, producer).permutation) &&
+                !only_moves(view, view.producer(view.operand(producer, 0)));
+        break;
       default: break;
     }
   }
