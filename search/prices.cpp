@@ -221,15 +221,23 @@ GraphCost Prices::redo_and_weigh(Program& program, const Program::Log& log) cons
   return difference;
 }
 
-/// The values of the current program that the log adds or removes, and whether they are images.
+/// The values of the current program that the log adds or removes, and whether they are images. A transpose decides by
+/// what computes its operand, so its results belong to them.
 std::vector<std::pair<ValueId, bool>> Prices::images_among(const Program::Log& log, const ProgramView& view) const {
   std::vector<std::pair<ValueId, bool>> images;
   if (view.layout() != cost::Layout::channels_last) return images;
+  const auto add = [&](ValueId name) {
+    if (name != no_value) images.emplace_back(name, cost::is_image(view, plan_value(name)));
+  };
   for (const Change& change : log)
     if (change.kind == Change::Kind::added || change.kind == Change::Kind::removed)
-      for (const ValueId name : change.names)
-        if (name != no_value && program_.definition(name).exists)
-          images.emplace_back(name, cost::is_image(view, plan_value(name)));
+      for (const ValueId name : change.names) {
+        if (name == no_value || !program_.definition(name).exists) continue;
+        add(name);
+        for (const ComputationId user : program_.users(name))
+          if (cost::role_of(view, plan_node(user)) == cost::Role::transpose)
+            for (const ValueId result : program_.results(user)) add(result);
+      }
   std::sort(images.begin(), images.end());
   images.erase(std::unique(images.begin(), images.end()), images.end());
   return images;

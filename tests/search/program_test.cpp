@@ -96,6 +96,39 @@ TEST_CASE("rewrites can be undone, and a graph looks the same however it was rea
   CHECK(taken > 100);
 }
 
+TEST_CASE("what is computed from a turned value follows when that becomes a mere view") {
+  const Graph graph = parse_graph(R"(graph
+    input z: float32[1, 8, 9, 16]
+    input w: float32[1, 16, 9, 8]
+    a = transpose[permutation=[0, 2, 1, 3]](z)
+    b = relu(a)
+    t = transpose[permutation=[0, 3, 1, 2]](b)
+    u = tanh(t)
+    k = concat[axis=1](u, w)
+    l, m = split[axis=1, at=16](k)
+    v = add(l, w)
+    n = concat[axis=2](v, u)
+    o = relu(n)
+    y = average_pool[kernel=[2, 2], strides=[1, 1], dilations=[1, 1], pads=[0, 0, 0, 0]](o)
+    output y, m, u)");
+  const auto rules = compile(
+      {rules::parse_rule("rule r\n  relu(transpose[permutation=p](x)) => transpose[permutation=p](relu(x))\n")});
+  for (const cost::Layout layout : cost::layouts) {
+    Store store;
+    Program program(store, graph);
+    const cost::Roofline model;
+    Prices prices(program, model, {{}, layout});
+    const auto matches = matches_in(program, rules);
+    REQUIRE(matches.size() == 1);
+    const GraphCost before = prices.total();
+    Program::Log log;
+    REQUIRE(rewrite(program, matches[0], log));
+    const GraphCost after = before + prices.difference(program, log);
+    prices.moved();
+    CHECK(prices.total() == after);
+  }
+}
+
 TEST_CASE("two rewrites in either order give one graph") {
   const Graph graph = parse_graph(R"(graph
     input x: float32[4, 8]
