@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <stop_token>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -189,7 +190,7 @@ std::function<search::RunTime(const Graph&, cost::Layout)> time_of_run(const Gra
   struct Given {
     std::vector<Value> outputs;
     std::mutex guard;
-    std::map<std::pair<std::size_t, cost::Layout>, search::RunTime> times;
+    std::map<std::tuple<std::size_t, double, cost::Layout>, search::RunTime> times;
   };
   const auto given = std::make_shared<Given>();
   given->outputs = graph.outputs;
@@ -203,7 +204,7 @@ std::function<search::RunTime(const Graph&, cost::Layout)> time_of_run(const Gra
   return [&pricing, given, compute](const Graph& one, cost::Layout layout) {
     if (one.outputs != given->outputs) return compute(one, layout);
     const std::lock_guard lock(given->guard);
-    const std::pair key(pricing.measured(), layout);
+    const std::tuple key(pricing.measured(), pricing.times().caution(), layout);
     const auto found = given->times.find(key);
     return found != given->times.end() ? found->second : given->times.emplace(key, compute(one, layout)).first->second;
   };
@@ -316,20 +317,25 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   const cost::KernelPrices& prices = pricing.of(options.objective);
   SearchRounds rounds;
   Course course(summary);
+  bool is_hopeful = false;
   rounds.look = [&](const std::optional<SearchRounds::Seconds>& time) {
     searching.time_budget = time;
     Progress progress(console, options, time);  // one per round: measuring between rounds does not count as searching
     return search::search(imported.graph, selection.choice.rules, prices, searching, stop.get_token(),
                           [&](const search::SearchProgress& now) {
                             if (interrupted()) stop.request_stop();
-                            course(now);
+                            if (!is_hopeful) course(now);
                             progress(now);
                           });
   };
   rounds.measure = [&](const Graph& graph) { return pricing.measure_kernels(graph, searching.sizes); };
   rounds.price = [&](search::SearchResult& found) { search::reprice(found, imported.graph, prices, searching); };
   if (pricing.can_hope() && options.objective == cost::Objective::time)
-    rounds.be_hopeful = [&](bool is_on) { pricing.set_hopeful(is_on); };
+    rounds.be_hopeful = [&](bool is_on) {
+      is_hopeful = is_on;
+      pricing.set_hopeful(is_on);
+    };
+  rounds.may_hope = [&] { return !pricing.is_late(); };
   rounds.interrupted = interrupted;
   rounds.measure(imported.graph);
   std::optional<SearchRounds::Seconds> time;

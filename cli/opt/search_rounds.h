@@ -20,6 +20,8 @@ struct SearchRounds {
   std::function<void(search::SearchResult&)> price;
   /// Whether to count unmeasured kernels as less than predicted from now on; empty if nothing can be measured.
   std::function<void(bool)> be_hopeful;
+  /// Whether there is still time to measure what hope finds.
+  std::function<bool()> may_hope;
   std::function<bool()> interrupted;
 };
 

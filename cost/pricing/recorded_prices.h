@@ -43,6 +43,7 @@ class RecordedPrices : public KernelPrices {
     caution_ = factor;
     forget_least_prices();
   }
+  double caution() const { return caution_; }
   /// Switches to prices with weights from the cache, or back. Not thread-safe against readers.
   void set_warm(bool is_warm) {
     is_warm_ = is_warm;

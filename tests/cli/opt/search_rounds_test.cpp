@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "ops/core/error.h"
 #include "tests/catch.h"
 
 namespace taso::test {
@@ -143,6 +144,7 @@ TEST_CASE("the last rounds are hopeful, and their results are judged by the fina
   bool is_on = false;
   SearchRounds rounds = played.rounds();
   rounds.be_hopeful = [&](bool now) { is_on = now; };
+  rounds.may_hope = [] { return true; };
   rounds.look = [&, look = rounds.look](const std::optional<Seconds>& time) {
     hopes.push_back(is_on);
     return look(time);
@@ -158,12 +160,35 @@ TEST_CASE("the last rounds are hopeful, and their results are judged by the fina
   CHECK(best.cost_after == 700'000);
 }
 
+TEST_CASE("hope ends with its round, and what it finds again changes nothing") {
+  Played played({{found(1, 800'000), 800'000, 0}, {found(2, 800'000, End::time), 800'000, 0}});
+  bool is_on = false;
+  SearchRounds rounds = played.rounds();
+  rounds.be_hopeful = [&](bool now) { is_on = now; };
+  rounds.may_hope = [] { return true; };
+  const search::SearchResult best = search_in_rounds(std::nullopt, rounds);
+  CHECK(best.counts.expanded == 1);
+  CHECK(best.end == End::exhausted);
+  CHECK_FALSE(is_on);
+  Played failing({{found(1, 800'000), 800'000, 0}});
+  rounds = failing.rounds();
+  rounds.be_hopeful = [&](bool now) { is_on = now; };
+  rounds.may_hope = [] { return true; };
+  rounds.look = [&, look = rounds.look](const std::optional<Seconds>& time) {
+    if (is_on) throw InputError("a graph that has no price");
+    return look(time);
+  };
+  CHECK_THROWS_AS(search_in_rounds(std::nullopt, rounds), InputError);
+  CHECK_FALSE(is_on);
+}
+
 TEST_CASE("there is no hope without time for it, or after a search that was cut short") {
   for (const End end : {End::exhausted, End::time, End::stopped}) {
     Played played({{found(1, 800'000, end), 800'000, 0}});
     played.time_of_round = std::chrono::milliseconds(20);
     SearchRounds rounds = played.rounds();
     rounds.be_hopeful = [](bool) { FAIL("there is no other round"); };
+    rounds.may_hope = [] { return true; };
     const search::SearchResult best =
         search_in_rounds(end == End::exhausted ? std::optional(Seconds(0.03)) : std::nullopt, rounds);
     CHECK(best.end == end);
