@@ -520,6 +520,11 @@ PlacedCall call_of(const GraphView& view, const Kernel& kernel, Precision precis
   return CallMaker(view, kernel, precision).make();
 }
 
+bool writes_nothing(const Call& call) {
+  return std::all_of(call.written.begin(), call.written.end(),
+                     [](const Call::Operand& operand) { return ops::count(operand.extents) == 0; });
+}
+
 std::int64_t elements_written(const Call& call, std::size_t result) {
   if (call.pieces.empty()) return count(call.written[result].extents);
   std::int64_t elements = 0;

@@ -110,6 +110,9 @@ bool can_be_called(const GraphView& view, const Kernel& kernel);
 /// kernels write the rest.
 std::int64_t elements_written(const Call& call, std::size_t result);
 
+/// Whether all that a call writes is empty: then there is nothing to do, and no kernel is launched.
+bool writes_nothing(const Call& call);
+
 /// One line with all fields: equal text means equal calls.
 std::string text_of(const Call& call);
 

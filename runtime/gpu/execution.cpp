@@ -322,8 +322,7 @@ class Maker {
   void add(std::size_t index) {
     const cost::Kernel& kernel = plan_.steps[index].kernel;
     cost::PlacedCall placed = cost::call_of(view_, kernel, precision_);
-    const auto is_empty = [](const cost::Call::Operand& operand) { return elements_of(operand.extents) == 0; };
-    if (std::all_of(placed.call.written.begin(), placed.call.written.end(), is_empty)) return;  // nothing to do
+    if (cost::writes_nothing(placed.call)) return;
     DeviceSteps::Step step;
     for (std::size_t i = 0; i < placed.read.size(); ++i)
       step.read.push_back(binding(placed.read[i], placed.call.read[i]));

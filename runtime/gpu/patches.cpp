@@ -47,7 +47,9 @@ class Patches {
       is_pixel = is_pixel && w_.extents[2 + a] == 1;
     }
     pixels_ = merged(y_.extents, y_.strides, 2);
-    return !is_pixel && pixels_ && order_axes();
+    // A single channel may lie within another image, where only its rows are aligned, not its planes, which are the rows
+    // of the product's result.
+    return !is_pixel && pixels_ && y_.extents[1] > 1 && order_axes();
   }
 
   /// The product of the windows, which are its first operand, with the filters.

@@ -149,7 +149,7 @@ void Pricing::add_missing(const cost::GraphView& view, const cost::Plan& laid, M
   for (const cost::Plan::Step& step : laid.steps) {
     if (!cost::can_be_called(view, step.kernel) || !times_->is_incomplete(view, step.kernel)) continue;
     cost::Call call = cost::call_of(view, step.kernel, times_->precision()).call;
-    if (gpu_ && !gpu_->can_measure(call)) continue;
+    if (cost::writes_nothing(call) || (gpu_ && !gpu_->can_measure(call))) continue;
     const std::string text = cost::text_of(call);
     if (refused_.contains(text)) continue;
     missing.try_emplace(text, MissingCall{std::move(call), 0}).first->second.predicted += step.price;

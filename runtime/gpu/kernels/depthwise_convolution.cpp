@@ -78,9 +78,9 @@ class DepthwiseConvolution {
   static constexpr std::int64_t most_unrolled_products = 1024;
 
   bool is_suitable() const {
-    return !is_integral(arithmetic_) && arithmetic_ != Arithmetic::twice && y_.size() == 4 && w_.extents[1] == 1 &&
-           conv_.groups == x_.extents[1] && w_.extents[0] == conv_.groups && x_.extents[1] > 1 && x_.strides[1] == 1 &&
-           call_.written.at(0).strides.size() == 4 && call_.written[0].strides[1] == 1;
+    return !is_integral(arithmetic_) && arithmetic_ != Arithmetic::twice && y_.size() == 4 && ops::count(y_) > 0 &&
+           w_.extents[1] == 1 && conv_.groups == x_.extents[1] && w_.extents[0] == conv_.groups && x_.extents[1] > 1 &&
+           x_.strides[1] == 1 && call_.written.at(0).strides.size() == 4 && call_.written[0].strides[1] == 1;
   }
 
   void trace() {
@@ -91,6 +91,7 @@ class DepthwiseConvolution {
     after_.give(main_.first_result, axes,
                 [this, bias] { return bias ? "sums[t] + " + after_.text(*bias) : std::string("sums[t]"); });
     for (std::uint32_t i = 0; i < call_.results.size(); ++i) {
+      check(values_.extents.at(call_.results[i]) == y_, "written operands have the shape of the convolution's result");
       results_.push_back(after_.make(call_.results[i], axes));
       stores_.push_back(after_.access(true, i, axes));
     }
