@@ -6,8 +6,11 @@
 #include <ctime>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "cli/console/measuring.h"
 #include "onnx/cleanup/cleanup.h"
+#include "ops/text/graph_text.h"
 #include "tests/catch.h"
 #include "tests/cli/opt/no_gpu.h"
 #include "tests/search/rule_graph.h"
@@ -72,6 +75,28 @@ TEST_CASE("the search runs in rounds until the result is measured") {
   const Run one = run(options);
   CHECK(one.all > one.at_once);
   CHECK(one.missing == 0);
+}
+
+TEST_CASE("kernels that write nothing are not measured") {
+  Console::Options quiet;
+  quiet.program = "test";
+  quiet.verbosity = -2;
+  Console console(quiet);
+  for (const int batch : {0, 2}) {
+    const Graph graph = parse_graph(fmt::format(R"(graph
+      input x: float32[{}, 32, 8, 8]
+      constant w: float32[32, 1, 3, 3]
+      c = conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=32](x, w)
+      output c)",
+                                                batch));
+    std::vector<std::string> measured;
+    const fs::path prices = fs::temp_directory_path() / fmt::format("taso-nothing-{}-{}.prices", ::getpid(), batch);
+    pricing::Pricing pricing({true, prices, cost::Precision::tf32, false}, std::make_unique<NoGpu>(measured),
+                             measuring_on(console));
+    CHECK((pricing.measure_kernels(graph, {}) > 0) == (batch > 0));
+    CHECK(measured.empty() == (batch == 0));
+    fs::remove(prices);
+  }
 }
 
 TEST_CASE("the time limit covers all rounds together") {
