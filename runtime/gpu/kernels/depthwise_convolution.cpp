@@ -71,7 +71,7 @@ class DepthwiseConvolution {
  private:
   static constexpr std::int64_t lanes = 32;
   /// The bytes that a block has in shared memory without asking for more.
-  static constexpr std::int64_t most_shared_bytes = 48 * 1024;
+  static constexpr std::int64_t most_shared_bytes = std::int64_t{48} * 1024;
   /// The reads that a thread has in flight at a time.
   static constexpr std::int64_t most_read_ahead = 8;
   /// Larger filters use loops.
