@@ -26,9 +26,9 @@ struct SearchRounds {
 };
 
 /// A result may rely on predicted prices. Measures those, searches again, and stops once the result uses measured
-/// prices only. A kernel whose predicted price is too high would never be measured, so the last rounds are hopeful: they
-/// count unmeasured kernels as less, until that leads to no new ones. Returns the best result of all rounds by the final
-/// prices, with its costs at those prices. The time limit covers all rounds, without the measuring in between.
+/// prices only. A kernel whose predicted price is too high would never be measured, so the last rounds are hopeful:
+/// they count unmeasured kernels as less, until that leads to no new ones. Returns the best result of all rounds by the
+/// final prices, with its costs at those prices. The time limit covers all rounds, without the measuring in between.
 search::SearchResult search_in_rounds(std::optional<SearchRounds::Seconds> time, const SearchRounds& rounds);
 
 }  // namespace taso::cli

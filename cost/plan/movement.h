@@ -44,8 +44,9 @@ bool is_layout_free(const Extents& extents);
 /// most, or is a part of the channels in NHWC.
 bool is_writable(const Extents& extents, const Strides& strides, Layout layout);
 
-/// Whether a value is stored in NHWC. In a plan in NHWC these are the results of convolutions and pooling, of transposes
-/// that make NCHW of what was computed in NHWC, and what is computed from them element by element or moved as a whole.
+/// Whether a value is stored in NHWC. In a plan in NHWC these are the results of convolutions and pooling; those of
+/// transposes that make NCHW of values with channels last, if these were computed, not only moved; and what is computed
+/// from all these element by element or moved as a whole.
 bool is_image(const GraphView& view, PlanValue value);
 Layout layout_of(const GraphView& view, PlanValue value);
 

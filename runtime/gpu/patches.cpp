@@ -47,8 +47,8 @@ class Patches {
       is_pixel = is_pixel && w_.extents[2 + a] == 1;
     }
     pixels_ = merged(y_.extents, y_.strides, 2);
-    // A single channel may lie within another image, where only its rows are aligned, not its planes, which are the rows
-    // of the product's result.
+    // A result with one channel may lie within another image, where its lines are aligned, but not its planes. The
+    // product writes planes as rows, and may rely on their alignment.
     return !is_pixel && pixels_ && y_.extents[1] > 1 && order_axes();
   }
 

@@ -1,6 +1,7 @@
 #include "runtime/gpu/kernels/computation.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "ops/core/error.h"
 #include "runtime/gpu/kernels/expression.h"
@@ -134,6 +135,23 @@ Computation::Stored Computation::store_result() {
   }
   const std::size_t made = make(result, axes);
   return {made, access(true, 0, stored)};
+}
+
+std::vector<Computation::Stored> Computation::finish_convolution(const std::string& sum) {
+  const cost::Call::Step& main = call_.steps.at(call_.main);
+  const AxisMap axes = aligned(space_, space_);
+  std::optional<std::size_t> bias;
+  if (main.operands.size() > 2) bias = make(main.operands[2], {axes[1]});
+  give(main.first_result, axes, [this, bias, sum] { return bias ? sum + " + " + text(*bias) : sum; });
+  check(call_.results.size() == call_.written.size() && !call_.written.empty(),
+        "each operand that is written is a value");
+  std::vector<Stored> stored;
+  for (std::uint32_t i = 0; i < call_.results.size(); ++i) {
+    check(values_.extents.at(call_.results[i]) == space_, "results have the shape of the convolution's");
+    const std::size_t result = make(call_.results[i], axes);
+    stored.push_back({result, access(true, i, axes)});
+  }
+  return stored;
 }
 
 void Computation::write(Code& code, Arithmetic arithmetic, const std::function<std::string(std::size_t)>& element) {

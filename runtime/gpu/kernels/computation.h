@@ -43,6 +43,10 @@ class Computation {
   };
   Stored store_result();
 
+  /// Gives the main step of the call, a convolution over this space, its expression without a bias. Adds the bias and
+  /// everything up to the results, which have its shape.
+  std::vector<Stored> finish_convolution(const std::string& sum);
+
   const Extents& space() const { return space_; }
   const std::vector<Access>& accesses() const { return accesses_; }
   /// Writes lines that compute all values not written yet; `element` gives the text of the element of an access.

@@ -29,16 +29,13 @@ class DepthwiseConvolution {
         y_(values_.extents.at(main_.first_result)),
         after_(call, values_, y_) {
     if (!is_suitable()) return;
-    trace();
+    results_ = after_.finish_convolution("sums[t]");
     tile_ = {shared_evenly(y_[2], most.rows), shared_evenly(y_[3], most.columns)};
     const auto size = static_cast<std::int64_t>(size_of(x_.element));
     while (width_ * size < 16 && x_.extents[1] % (2 * width_) == 0 && alignment_of(x_) % (2 * width_ * size) == 0)
       width_ *= 2;
-    std::vector<Axis> read, weights;
-    for (std::size_t i = 0; i < x_.extents.size(); ++i) read.push_back({x_.extents[i], {x_.strides[i]}});
-    for (std::size_t i = 0; i < w_.extents.size(); ++i) weights.push_back({w_.extents[i], {w_.strides[i]}});
-    is_wide_ = needs_wide_index(axes_of(y_, after_.accesses()), after_.accesses().size()) ||
-               needs_wide_index(read, 1) || needs_wide_index(weights, 1);
+    is_wide_ = needs_wide_index(axes_of(y_, after_.accesses()), after_.accesses().size()) || needs_wide_index(x_) ||
+               needs_wide_index(w_);
     can_be_done_ = shared_bytes() <= most_shared_bytes;
   }
 
@@ -81,20 +78,6 @@ class DepthwiseConvolution {
     return !is_integral(arithmetic_) && arithmetic_ != Arithmetic::twice && y_.size() == 4 && ops::count(y_) > 0 &&
            w_.extents[1] == 1 && conv_.groups == x_.extents[1] && w_.extents[0] == conv_.groups && x_.extents[1] > 1 &&
            x_.strides[1] == 1 && call_.written.at(0).strides.size() == 4 && call_.written[0].strides[1] == 1;
-  }
-
-  void trace() {
-    AxisMap axes(y_.size());
-    for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = y_[i] == 1 ? -1 : static_cast<int>(i);
-    std::optional<std::size_t> bias;
-    if (main_.operands.size() > 2) bias = after_.make(main_.operands[2], {axes[1]});
-    after_.give(main_.first_result, axes,
-                [this, bias] { return bias ? "sums[t] + " + after_.text(*bias) : std::string("sums[t]"); });
-    for (std::uint32_t i = 0; i < call_.results.size(); ++i) {
-      check(values_.extents.at(call_.results[i]) == y_, "written operands have the shape of the convolution's result");
-      results_.push_back(after_.make(call_.results[i], axes));
-      stores_.push_back(after_.access(true, i, axes));
-    }
   }
 
   /// The length of tiles of about equal length, at most `most` each.
@@ -237,9 +220,9 @@ class DepthwiseConvolution {
       return fmt::format("{}[{}]", pointer(accesses[i].is_written, accesses[i].operand), offset.empty() ? "0" : offset);
     };
     after_.write(code_, arithmetic_, element);
-    for (std::size_t i = 0; i < stores_.size(); ++i)
-      code_.line("{} = put<{}>({});", element(stores_[i]), type_text(call_.written[i].element),
-                 after_.text(results_[i]));
+    for (std::size_t i = 0; i < results_.size(); ++i)
+      code_.line("{} = put<{}>({});", element(results_[i].access), type_text(call_.written[i].element),
+                 after_.text(results_[i].result));
     code_.close();
   }
 
@@ -251,7 +234,7 @@ class DepthwiseConvolution {
   const cost::Call::Operand &x_, &w_;
   const Extents& y_;
   Computation after_;
-  std::vector<std::size_t> results_, stores_;
+  std::vector<Computation::Stored> results_;
   Tile tile_;
   std::int64_t width_ = 1;  ///< channels that are read at once
   bool is_wide_ = false, can_be_done_ = false;

@@ -35,7 +35,7 @@ class DirectConvolution {
         y_(values_.extents.at(main_.first_result)),
         after_(call, values_, y_) {
     check(!is_integral(arithmetic_), "convolutions are of floating-point numbers");
-    trace();
+    results_ = after_.finish_convolution("sums[t][e]");
     choose();
     lay_out();
   }
@@ -89,22 +89,6 @@ class DirectConvolution {
   std::int64_t taps() const { return w_.extents[2 + strip_]; }
   std::string at(std::int64_t value) const { return index(value, is_wide_); }
   std::string_view type() const { return index_type(is_wide_); }
-
-  void trace() {
-    AxisMap axes(y_.size());
-    for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = y_[i] == 1 ? -1 : static_cast<int>(i);
-    std::optional<std::size_t> bias;
-    if (main_.operands.size() > 2) bias = after_.make(main_.operands[2], {axes[1]});
-    after_.give(main_.first_result, axes,
-                [this, bias] { return bias ? "sums[t][e] + " + after_.text(*bias) : std::string("sums[t][e]"); });
-    check(call_.results.size() == call_.written.size() && !call_.written.empty(),
-          "each operand that is written is a value");
-    for (std::uint32_t i = 0; i < call_.results.size(); ++i) {
-      check(values_.extents.at(call_.results[i]) == y_, "written operands have the shape of the convolution's result");
-      results_.push_back(after_.make(call_.results[i], axes));
-      stores_.push_back(after_.access(true, i, axes));
-    }
-  }
 
   /// Chooses how many results each thread computes, of which channels and places.
   void choose() {
@@ -206,11 +190,7 @@ class DirectConvolution {
       axes_.push_back(std::move(own));
     }
     check(!is_staged_ || place_of_[1] + 1 == static_cast<int>(axes_.size()), "the channel axis is the last one");
-    std::vector<Axis> read, weights;
-    for (std::size_t i = 0; i < x_.extents.size(); ++i) read.push_back({x_.extents[i], {x_.strides[i]}});
-    for (std::size_t i = 0; i < w_.extents.size(); ++i) weights.push_back({w_.extents[i], {w_.strides[i]}});
-    is_wide_ =
-        needs_wide_index(axes_, after_.accesses().size()) || needs_wide_index(read, 1) || needs_wide_index(weights, 1);
+    is_wide_ = needs_wide_index(axes_, after_.accesses().size()) || needs_wide_index(x_) || needs_wide_index(w_);
   }
 
   std::string place(std::size_t axis) const {
@@ -451,16 +431,16 @@ class DirectConvolution {
           channels_ == 1 || stride == 0 ? "" : fmt::format(" + static_cast<{}>(e) * {}", type(), at(stride)));
     };
     after_.write(code_, arithmetic_, element);
-    for (std::size_t i = 0; i < stores_.size(); ++i) {
+    for (std::size_t i = 0; i < results_.size(); ++i) {
       const std::string result =
-          fmt::format("put<{}>({})", type_text(call_.written[i].element), after_.text(results_[i]));
-      if (moves(stores_[i]))
-        code_.line("a{}.v[e] = {};", stores_[i], result);
+          fmt::format("put<{}>({})", type_text(call_.written[i].element), after_.text(results_[i].result));
+      if (moves(results_[i].access))
+        code_.line("a{}.v[e] = {};", results_[i].access, result);
       else
-        code_.line("{} = {};", element(stores_[i]), result);
+        code_.line("{} = {};", element(results_[i].access), result);
     }
     code_.close();
-    for (const std::size_t store : stores_)
+    for (const auto& [result, store] : results_)
       if (moves(store))
         code_.line("store({} + ({}), a{});", pointer(true, accesses[store].operand), offset_of(store), store);
     code_.close();
@@ -475,7 +455,7 @@ class DirectConvolution {
   const cost::Call::Operand &x_, &w_;
   const Extents& y_;
   Computation after_;
-  std::vector<std::size_t> results_, stores_;
+  std::vector<Computation::Stored> results_;
   std::size_t strip_ = 0;                   ///< the spatial axis along which a thread computes several results
   std::int64_t channels_ = 1, places_ = 1;  ///< per thread
   std::int64_t depth_ = 1;                  ///< channels read at once, if results share them

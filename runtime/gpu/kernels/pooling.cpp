@@ -107,9 +107,7 @@ class Pooling {
                                        {true, 0, y_.element, {}, alignment_of(y_)}};
     if (!order.empty() && order.back() < 2) width_ = vector_width(axes_, accesses);
     while (width_ > 1 && kernels::count(axes_) / width_ < multiprocessors_ * 64) width_ /= 2;
-    std::vector<Axis> read;
-    for (std::size_t i = 0; i < x_.extents.size(); ++i) read.push_back({x_.extents[i], {x_.strides[i]}});
-    is_wide_ = needs_wide_index(axes_, 2) || needs_wide_index(read, 1);
+    is_wide_ = needs_wide_index(axes_, 2) || needs_wide_index(x_);
   }
 
   void write_window() {

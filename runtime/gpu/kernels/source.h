@@ -42,8 +42,8 @@ SourceLaunch gather_source(const cost::Call& call);
 /// A convolution with few channels per group, and its epilogue.
 SourceLaunch direct_convolution_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 
-/// A convolution of each channel with its own filter, in NHWC, with its epilogue: the tilings, each with its name. Empty
-/// if this kernel cannot do the call.
+/// A convolution of each channel with its own filter, in NHWC, with its epilogue: the tilings, each with its name.
+/// Empty if this kernel cannot do the call.
 std::vector<std::pair<std::string, SourceLaunch>> depthwise_convolution_sources(
     const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 

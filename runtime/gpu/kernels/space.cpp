@@ -122,6 +122,12 @@ bool needs_wide_index(const std::vector<Axis>& axes, std::size_t accesses) {
   return false;
 }
 
+bool needs_wide_index(const cost::Call::Operand& operand) {
+  std::vector<Axis> axes;
+  for (std::size_t i = 0; i < operand.extents.size(); ++i) axes.push_back({operand.extents[i], {operand.strides[i]}});
+  return needs_wide_index(axes, 1);
+}
+
 std::vector<std::string> write_indices(Code& code, const std::string& flat, std::string_view prefix,
                                        const std::vector<Axis>& axes, std::int64_t width, bool is_wide) {
   std::vector<std::string> names(axes.size());

@@ -44,6 +44,8 @@ std::size_t largest(const std::vector<Axis>& axes, const std::vector<Access>& ac
 std::int64_t vector_width(const std::vector<Axis>& axes, const std::vector<Access>& accesses, std::int64_t most = 16);
 /// Whether 32 bits are too few for the number of elements or for the offsets of an access.
 bool needs_wide_index(const std::vector<Axis>& axes, std::size_t accesses);
+/// The same for the elements of one operand.
+bool needs_wide_index(const cost::Call::Operand& operand);
 
 /// Writes the index along each axis, computed from `flat`, which counts places, `width` elements each along the last
 /// axis. Returns the names of the indices.

@@ -93,12 +93,7 @@ class TransposedConvolution {
       axes_of_[axis] = static_cast<int>(axes_.size());
       axes_.push_back({extent, {y_.strides[axis]}});
     }
-    for (const cost::Call::Operand* operand : {&x_, &w_, &y_}) {
-      std::vector<Axis> own;
-      for (std::size_t i = 0; i < operand->extents.size(); ++i)
-        own.push_back({operand->extents[i], {operand->strides[i]}});
-      is_wide_ = is_wide_ || needs_wide_index(own, 1);
-    }
+    is_wide_ = is_wide_ || needs_wide_index(x_) || needs_wide_index(w_) || needs_wide_index(y_);
     for (std::size_t a = 0; a < rank(); ++a)  // places before the pads are cut off, and how far a kernel reaches
       for (const std::int64_t reach :
            {y_.extents[2 + a] + conv_.pads[a], (w_.extents[2 + a] + conv_.strides[a]) * conv_.dilations[a]})
