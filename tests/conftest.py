@@ -12,6 +12,7 @@ SOURCE = pathlib.Path(os.environ.get("TASO_SOURCE_FOLDER", pathlib.Path(__file__
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "full: a long campaign, run by scripts/test --full")
+    config.addinivalue_line("markers", "threads: runs programs on several threads, for the thread sanitizer")
 
 
 @pytest.fixture(scope="session")

@@ -87,7 +87,7 @@ TEST_CASE("a session tells its inputs and outputs, and computes what the model s
   CHECK(session.report().find("\"device\"") != std::string::npos);
 }
 
-TEST_CASE("sizes may change from run to run") {
+TEST_CASE("sizes may change from run to run", "[threads]") {
   Session session = load(any_product());
   const taso_value x = session.inputs()[0];
   CHECK(x.shape[0] == -1);
@@ -465,7 +465,7 @@ TEST_CASE("a demanded GPU that is not there is an error; else the host runs the 
   CHECK(said.size() >= 2);
 }
 
-TEST_CASE("a session searches if it is asked to, and can be cancelled") {
+TEST_CASE("a session searches if it is asked to, and can be cancelled", "[threads]") {
   Session plain(example("small_transformer.onnx"), on_cpu());
   std::atomic<int> asked = 0;
   SessionOptions options{{"device", "cpu"}, {"optimize", "20"}};
@@ -484,7 +484,7 @@ TEST_CASE("a session searches if it is asked to, and can be cancelled") {
   CHECK(refusal([&] { Session(example("small_transformer.onnx"), options); }).first == TASO_CANCELLED);
 }
 
-TEST_CASE("eight threads run four sessions and get equal bits") {
+TEST_CASE("eight threads run four sessions and get equal bits", "[threads]") {
   std::vector<std::unique_ptr<Session>> sessions;
   for (int i = 0; i < 4; ++i) sessions.push_back(std::make_unique<Session>(load(any_product())));
   std::vector<float> x = random_floats(64 * 48, 1), y = random_floats(48 * 32, 2);
@@ -531,7 +531,7 @@ TEST_CASE("a child process runs and loads sessions") {
   CHECK(works(session));
 }
 
-TEST_CASE("a process may end while other threads load and run") {
+TEST_CASE("a process may end while other threads load and run", "[threads]") {
   if (!can_fork) return;
   const std::string text = any_product().SerializeAsString();
   for (int round = 0; round < 20; ++round) {

@@ -23,6 +23,7 @@ def test_hashes_are_compared_by_name(tmp_path):
 
 
 @pytest.mark.full
+@pytest.mark.threads
 def test_the_same_bytes_at_any_number_of_jobs(taso_gen, tmp_path):
     script = determinism.__file__
     first = tmp_path / "first"

@@ -91,7 +91,7 @@ GenerateReport find(std::size_t size, History* history = nullptr) {
 
 }  // namespace
 
-TEST_CASE("an enumeration finds the same with any number of ranks, on each of them") {
+TEST_CASE("an enumeration finds the same with any number of ranks, on each of them", "[threads]") {
   for (const char* name : {"matrices", "images"}) {
     for (const Family& family : families(taso_schemas())) {
       if (family.name != name) continue;
@@ -117,13 +117,13 @@ TEST_CASE("an enumeration finds the same with any number of ranks, on each of th
   }
 }
 
-TEST_CASE("any number of ranks find the same rules") {
+TEST_CASE("any number of ranks find the same rules", "[threads]") {
   const std::string expected = text_of(find(1));
   CHECK(expected.size() > 1000);
   for (const std::size_t size : {2, 3, 4}) CHECK(text_of(find(size)) == expected);
 }
 
-TEST_CASE("a run goes on from every moment at which something was kept, with other ranks") {
+TEST_CASE("a run goes on from every moment at which something was kept, with other ranks", "[threads]") {
   History whole;
   const std::string expected = text_of(find(1, &whole));
   CHECK(expected == text_of(find(1)));
@@ -142,7 +142,7 @@ TEST_CASE("a run goes on from every moment at which something was kept, with oth
   CHECK(by_three.states == whole.states);
 }
 
-TEST_CASE("one rank that is asked to stop stops all, and the run can go on") {
+TEST_CASE("one rank that is asked to stop stops all, and the run can go on", "[threads]") {
   const std::string expected = text_of(find(1));
   for (const std::size_t at : {1, 2, 3, 4, 5, 6}) {
     History history;

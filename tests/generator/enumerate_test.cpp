@@ -40,7 +40,7 @@ TEST_CASE("an enumeration with temporary files finds the same") {
   CHECK(cramped.found == whole.found);
 }
 
-TEST_CASE("an enumeration finds the same with any number of jobs") {
+TEST_CASE("an enumeration finds the same with any number of jobs", "[threads]") {
   for (const char* name : {"matrices", "images"}) {
     const Family family = family_named(name);
     const Enumeration one = run(family, 3, 1, plenty), four = run(family, 3, 4, plenty);

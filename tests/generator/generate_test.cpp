@@ -83,7 +83,7 @@ TEST_CASE("what follows only if a bare input is expanded is a separate law") {
   CHECK(entails(find({"add", "sub"}, 2).rules, "sub(add(x, y), z) => add(x, sub(y, z))"));
 }
 
-TEST_CASE("the result is the same for any number of jobs") {
+TEST_CASE("the result is the same for any number of jobs", "[threads]") {
   const auto one = find({"matmul", "add", "relu", "concat0", "split0"}, 2, 1),
              three = find({"matmul", "add", "relu", "concat0", "split0"}, 2, 3);
   CHECK(all_text(one) == all_text(three));

@@ -27,7 +27,7 @@ std::string text_of(const PartialReport& report) {
 
 }  // namespace
 
-TEST_CASE("partial: corrected programs are found, proved and right") {
+TEST_CASE("partial: corrected programs are found, proved and right", "[threads]") {
   const std::vector<std::string> everywhere{"pointwise-conv-space-to-batch", "transposed-conv-taps-to-filters",
                                             "transposed-conv-of-tiles-taps-to-filters"};
   std::vector<std::string> kinds{"conv-of-3-space-to-batch", "average-pool-with-pads-batch-to-space",

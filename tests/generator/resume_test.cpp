@@ -83,7 +83,7 @@ TEST_CASE("decisions of an earlier run are not made again") {
   }
 }
 
-TEST_CASE("an exception of the prover ends the run") {
+TEST_CASE("an exception of the prover ends the run", "[threads]") {
   for (const unsigned jobs : {1u, 3u}) {
     GenerateOptions options;
     options.schemas = {"add", "mul"};

@@ -40,7 +40,7 @@ TEST_CASE("bytes that end too early are an error") {
   CHECK_THROWS_AS(ByteReader(vast).get_text(), InputError);
 }
 
-TEST_CASE("ranks get what the others send") {
+TEST_CASE("ranks get what the others send", "[threads]") {
   for (const std::size_t size : {1, 2, 3, 5}) {
     std::vector<std::vector<std::string>> exchanged(size), gathered(size);
     std::vector<std::string> first(size);
@@ -67,7 +67,7 @@ TEST_CASE("ranks get what the others send") {
   }
 }
 
-TEST_CASE("tasks are dealt, and every rank gets all results in their order") {
+TEST_CASE("tasks are dealt, and every rank gets all results in their order", "[threads]") {
   for (const std::size_t size : {1, 2, 4})
     for (const std::size_t tasks : {0, 1, 3, 10}) {
       std::vector<Dealt> dealt(size);
@@ -91,7 +91,7 @@ TEST_CASE("tasks are dealt, and every rank gets all results in their order") {
     }
 }
 
-TEST_CASE("all ranks learn that one was asked to stop") {
+TEST_CASE("all ranks learn that one was asked to stop", "[threads]") {
   std::vector<int> complete(3, 1);
   ThreadRanks(3).run([&](Communicator& ranks) {
     std::stop_source stop;

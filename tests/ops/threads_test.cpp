@@ -43,7 +43,7 @@ class NoNewThreads {
 
 }  // namespace
 
-TEST_CASE("every task is done once, on any number of threads") {
+TEST_CASE("every task is done once, on any number of threads", "[threads]") {
   for (const unsigned threads : {0u, 1u, 2u, 9u}) {
     std::vector<int> done(100);
     parallel_for(threads, done.size(), [&](std::size_t task) { ++done[task]; });
@@ -55,7 +55,7 @@ TEST_CASE("every task is done once, on any number of threads") {
   CHECK(parallel_until(2, 0, {}, [](std::size_t, const std::stop_token&) { return false; }) == 0);
 }
 
-TEST_CASE("without new threads, a loop goes on with those that exist") {
+TEST_CASE("without new threads, a loop goes on with those that exist", "[threads]") {
   CHECK_THROWS_AS(([] {
                     const NoNewThreads here;
                     std::jthread([] {});
@@ -74,7 +74,7 @@ TEST_CASE("without new threads, a loop goes on with those that exist") {
   CHECK(threads.size() < 200);
 }
 
-TEST_CASE("a task with a loop of its own runs it alone") {
+TEST_CASE("a task with a loop of its own runs it alone", "[threads]") {
   std::array<std::atomic<int>, 8> alone{};
   parallel_for(2, alone.size(), [&](std::size_t task) {
     const std::thread::id here = std::this_thread::get_id();
@@ -86,7 +86,7 @@ TEST_CASE("a task with a loop of its own runs it alone") {
   for (const auto& count : alone) CHECK(count == 10);
 }
 
-TEST_CASE("a loop that is asked to stop starts no more tasks") {
+TEST_CASE("a loop that is asked to stop starts no more tasks", "[threads]") {
   for (const unsigned threads : {1u, 3u}) {
     std::stop_source stop;
     std::atomic<int> started{0};
@@ -98,7 +98,7 @@ TEST_CASE("a loop that is asked to stop starts no more tasks") {
   }
 }
 
-TEST_CASE("the first task that ends a loop is the same on any number of threads") {
+TEST_CASE("the first task that ends a loop is the same on any number of threads", "[threads]") {
   for (const unsigned threads : {1u, 2u, 8u}) {
     std::vector<std::atomic<int>> done(50);
     const auto work = [&](std::size_t task, const std::stop_token&) {
@@ -111,7 +111,7 @@ TEST_CASE("the first task that ends a loop is the same on any number of threads"
   }
 }
 
-TEST_CASE("the first task's error is reported") {
+TEST_CASE("the first task's error is reported", "[threads]") {
   const auto throws = [](std::size_t task) {
     if (task == 10) std::this_thread::sleep_for(20ms);
     if (task == 10 || task == 12) throw std::runtime_error(std::to_string(task));
@@ -131,7 +131,7 @@ TEST_CASE("the first task's error is reported") {
         }) == 6);
 }
 
-TEST_CASE("tasks after the last one that counts are asked to stop, and earlier ones are not") {
+TEST_CASE("tasks after the last one that counts are asked to stop, and earlier ones are not", "[threads]") {
   std::array<std::atomic<bool>, 3> started{}, stopped{};
   const auto work = [&](std::size_t task, const std::stop_token& stop) {
     started[task] = true;
@@ -148,7 +148,7 @@ TEST_CASE("tasks after the last one that counts are asked to stop, and earlier o
   CHECK(stopped[2] == started[2]);
 }
 
-TEST_CASE("the watcher can stop everything") {
+TEST_CASE("the watcher can stop everything", "[threads]") {
   std::atomic<int> started{0};
   std::int64_t counted = 0;
   std::stop_source stop;
@@ -167,7 +167,7 @@ TEST_CASE("the watcher can stop everything") {
                     "the watch stopped");
 }
 
-TEST_CASE("work that is watched runs on another thread, and its errors arrive") {
+TEST_CASE("work that is watched runs on another thread, and its errors arrive", "[threads]") {
   const std::thread::id here = std::this_thread::get_id();
   bool is_elsewhere = false, is_here = false;
   run_watched(

@@ -50,7 +50,7 @@ TEST_CASE("equal blocks are searched once, and all of them get the result") {
   CHECK(found.counts.regions < 12);
 }
 
-TEST_CASE("the number of threads changes nothing") {
+TEST_CASE("the number of threads changes nothing", "[threads]") {
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   RuleGraphs graphs(sound_rules());
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
@@ -72,7 +72,7 @@ TEST_CASE("the number of threads changes nothing") {
   }
 }
 
-TEST_CASE("results in parts are reported at once") {
+TEST_CASE("results in parts are reported at once", "[threads]") {
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   for (const std::size_t modules : {1, 24})
     for (const unsigned jobs : {1u, 3u}) {

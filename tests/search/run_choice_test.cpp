@@ -171,7 +171,7 @@ TEST_CASE("a graph with more operators must be noticeably faster") {
   CHECK_FALSE(changes(9'999'999));
 }
 
-TEST_CASE("the choice is the same with any number of threads, and knows its limits") {
+TEST_CASE("the choice is the same with any number of threads, and knows its limits", "[threads]") {
   const TwoSizes prices;
   SearchOptions options;
   options.time_of_run = [&](const Graph& one, cost::Layout layout) {

@@ -258,7 +258,7 @@ std::optional<std::vector<Array>> random_inputs(Random& random, const Graph& gra
   return inputs;
 }
 
-TEST_CASE("graphs compute the same with and without fast paths") {
+TEST_CASE("graphs compute the same with and without fast paths", "[threads]") {
   std::size_t compared = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     RandomGraphOptions options;

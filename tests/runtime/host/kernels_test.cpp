@@ -163,7 +163,7 @@ TEST_CASE("convolutions", "[kernels]") {
   });
 }
 
-TEST_CASE("transposed convolutions", "[kernels]") {
+TEST_CASE("transposed convolutions", "[kernels][threads]") {
   try_cases(3, 400, [](Cases& c) {
     const auto spatial = static_cast<std::size_t>(c.pick(1, 3));
     const op::Conv windows = random_conv(c, spatial);
@@ -182,7 +182,7 @@ TEST_CASE("transposed convolutions", "[kernels]") {
   });
 }
 
-TEST_CASE("depthwise kernels of three by three", "[kernels]") {
+TEST_CASE("depthwise kernels of three by three", "[kernels][threads]") {
   try_cases(2, 200, [](Cases& c) {
     op::Conv conv = random_conv(c, 2);
     conv.strides.assign(2, c.pick(1, 2));
@@ -194,7 +194,7 @@ TEST_CASE("depthwise kernels of three by three", "[kernels]") {
   });
 }
 
-TEST_CASE("convolutions that are cut into blocks", "[kernels]") {
+TEST_CASE("convolutions that are cut into blocks", "[kernels][threads]") {
   Cases c(3);
   struct Size {
     int64_t in, out, kernel, area, groups;
@@ -236,7 +236,7 @@ TEST_CASE("windows that mostly see padding", "[kernels]") {
   CHECK(agree(pool, {c.array(ElementType::float32, {1, 1, 8})}));
 }
 
-TEST_CASE("matrix products", "[kernels]") {
+TEST_CASE("matrix products", "[kernels][threads]") {
   try_cases(5, 600, [](Cases& c) {
     const ElementType type = c.floating();
     const Extents stack = c.extents(static_cast<std::size_t>(c.pick(0, 3)), 4);
@@ -258,7 +258,7 @@ TEST_CASE("matrix products", "[kernels]") {
                                c.array(ElementType::float32, {e[1], e[2]}, -0.2, 0.2)}));
 }
 
-TEST_CASE("fast pooling", "[kernels]") {
+TEST_CASE("fast pooling", "[kernels][threads]") {
   try_cases(7, 600, [](Cases& c) {
     const auto spatial = static_cast<std::size_t>(c.pick(1, 3));
     Extents x{c.pick(1, 2), c.extent(5)};
@@ -313,7 +313,7 @@ TEST_CASE("element-wise operators, with every kind of broadcasting", "[kernels]"
     CHECK(agree(op::Sub{}, {c.array(ElementType::float32, {3, 50, 900}), c.array(ElementType::float32, e)}));
 }
 
-TEST_CASE("operators that only move elements", "[kernels]") {
+TEST_CASE("operators that only move elements", "[kernels][threads]") {
   try_cases(10, 1500, [](Cases& c) {
     const ElementType type = c.any();
     const auto rank = static_cast<std::size_t>(c.pick(1, 5));
@@ -360,7 +360,7 @@ TEST_CASE("operators that only move elements", "[kernels]") {
   }
 }
 
-TEST_CASE("reductions and normalisations", "[kernels]") {
+TEST_CASE("reductions and normalisations", "[kernels][threads]") {
   try_cases(12, 1000, [](Cases& c) {
     const ElementType type = c.floating();
     const auto rank = static_cast<std::size_t>(c.pick(1, 4));

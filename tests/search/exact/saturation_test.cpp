@@ -97,7 +97,7 @@ TEST_CASE("after backtracking, saturation makes nothing worse") {
   }
 }
 
-TEST_CASE("the number of threads does not change what saturation finds") {
+TEST_CASE("the number of threads does not change what saturation finds", "[threads]") {
   if (!search::has_cbc()) return;
   const std::vector<rules::Rule> rules = shipped_rules();
   const RuleGraphs graphs(rules);
