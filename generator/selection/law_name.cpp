@@ -200,7 +200,8 @@ void name_laws(std::vector<Rule>& rules) {
   std::map<std::size_t, std::vector<std::size_t>> by_size;
   for (std::size_t i = 0; i < rules.size(); ++i) by_size[rules::size_of(rules[i])].push_back(i);
   std::set<std::string> taken;
-  for (auto& [size, places] : by_size) {
+  for (const auto& of_size : by_size) {
+    const std::vector<std::size_t>& places = of_size.second;
     std::vector<std::vector<std::string>> names;
     for (const std::size_t place : places) names.push_back(names_for(rules[place]));
     std::vector<std::size_t> level(places.size(), 0);

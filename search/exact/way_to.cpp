@@ -121,9 +121,10 @@ bool WayTo::touches_frozen(const Match& match) const {
 std::shared_ptr<const Match> WayTo::find_place(const EqualityGraph::Step& step) {
   const ValueId wanted = graph_.find(step.match.roots[0]);
   std::shared_ptr<const Match> found;
-  for (const auto& [value, its_class] : classes_) {
+  for (const auto& of_class : classes_) {
+    const ValueId value = of_class.first;
     const std::pair place_of_step(&step, value);
-    if (its_class != wanted || taken_.contains(place_of_step) || refused_.contains(place_of_step)) continue;
+    if (of_class.second != wanted || taken_.contains(place_of_step) || refused_.contains(place_of_step)) continue;
     const ComputationId root = program_.definition(value).computation;
     if (program_.store()[root].op == nullptr) continue;
     find_matches(program_, *step.match.rule, root, [&](Match match) {
