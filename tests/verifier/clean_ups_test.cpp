@@ -305,4 +305,55 @@ TEST_CASE("movements around element-wise nodes may go if they cancel each other,
   }
 }
 
+namespace {
+
+/// relu between movements of a [4, 6], each a Transpose or a Reshape with these numbers, and without them.
+std::optional<std::string> shown_around_relu(const std::vector<std::pair<std::string, Extents>>& before,
+                                             const std::vector<std::pair<std::string, Extents>>& behind) {
+  proto::ModelProto model = empty_model();
+  declare(*model.mutable_graph()->add_input(), "x", {4, 6});
+  declare(*model.mutable_graph()->add_output(), "y", {4, 6});
+  proto::ModelProto cleaned = model;
+  add_node(*cleaned.mutable_graph(), "Relu", {"x"}, {"y"});
+  proto::GraphProto& graph = *model.mutable_graph();
+  std::string value = "x";
+  const auto add = [&](const std::string& op_type, const Extents& numbers) {
+    const std::string result = value + "'";
+    if (op_type == "Reshape") {
+      proto::TensorProto& shape = *graph.add_initializer();
+      shape.set_name("shape of " + result);
+      shape.set_data_type(proto::TensorProto::INT64);
+      shape.add_dims(static_cast<std::int64_t>(numbers.size()));
+      for (const std::int64_t extent : numbers) shape.add_int64_data(extent);
+      add_node(graph, "Reshape", {value, shape.name()}, {result});
+    } else {
+      proto::NodeProto& node = add_node(graph, op_type, {value}, {result});
+      if (!numbers.empty()) {
+        auto& permutation = add_attribute(node, "perm", proto::AttributeProto::INTS);
+        for (const std::int64_t axis : numbers) permutation.add_ints(axis);
+      }
+    }
+    value = result;
+  };
+  for (const auto& [op_type, numbers] : before) add(op_type, numbers);
+  add("Relu", {});
+  for (const auto& [op_type, numbers] : behind) add(op_type, numbers);
+  graph.mutable_node(graph.node_size() - 1)->set_output(0, "y");
+  return shown(onnx::Model(model, {}), onnx::Model(cleaned, {}));
+}
+
+}  // namespace
+
+TEST_CASE("views and transposes in sequence may go if they cancel each other, and only then") {
+  CHECK_FALSE(
+      shown_around_relu({{"Transpose", {1, 0}}, {"Reshape", {3, 2, 4}}}, {{"Reshape", {6, 4}}, {"Transpose", {1, 0}}}));
+  CHECK_FALSE(shown_around_relu({{"Reshape", {2, 2, 6}}, {"Transpose", {1, 0, 2}}, {"Reshape", {4, 6}}},
+                                {{"Reshape", {2, 2, 6}}, {"Transpose", {1, 0, 2}}, {"Reshape", {4, 6}}}));
+  CHECK(shown_around_relu({{"Transpose", {1, 0}}, {"Reshape", {3, 2, 4}}},
+                          {{"Reshape", {4, 6}}, {"Transpose", {1, 0}}, {"Reshape", {4, 6}}}));
+  CHECK(shown_around_relu(
+      {{"Reshape", {2, 2, 6}}, {"Transpose", {1, 0, 2}}, {"Reshape", {4, 6}}},
+      {{"Reshape", {2, 2, 6}}, {"Transpose", {1, 0, 2}}, {"Transpose", {1, 0, 2}}, {"Reshape", {4, 6}}}));
+}
+
 }  // namespace taso::test

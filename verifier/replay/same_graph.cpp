@@ -254,6 +254,7 @@ class Comparison {
       expected = simple(expected);
       actual = simple(actual);
       if (!seen_.insert({expected, actual}).second) continue;
+      if (other_way_.comes_first && other_way_.comes_first(expected, actual, open_)) continue;
       const std::string reason = compare_moved(expected, actual) ? "" : compare(expected, actual);
       if (!reason.empty() && !(other_way_.accounts_for && other_way_.accounts_for(expected, actual, open_)))
         return fmt::format("{}: {}", describe_(actual), reason);
