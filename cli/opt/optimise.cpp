@@ -302,6 +302,8 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
   const onnx::CheckOptions checking = check_options(options, model.proto());
 
   const std::unique_ptr<OnnxRuntime> runtime = runtime_for(options);
+  std::optional<RuntimeOperators> own_operators;
+  if (runtime && options.allow_onnxruntime_operators) own_operators.emplace(*runtime);
   const bool searches = options.budget > 0 && !options.coverage_only;
   if (searches) phases.begin("rules", "reading the rules");
   const SearchRules rules = searches ? rules_for(options, console) : SearchRules{};
@@ -317,8 +319,8 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
   if (options.is_for_onnxruntime() && !runtime)
     of_prices.machine = [&](const cost::PriceDatabase& prices) { return machine_for(options, opset, prices, console); };
   pricing::Pricing pricing(of_prices, gpu_for(options, std::move(gpu), console), measuring_on(console));
-  OptRun run{model,   options, checking,    checking.shapes, rules,        pricing,
-             console, phases,  certificate, spoil,           runtime.get()};
+  OptRun run{model,   options, checking,    checking.shapes, rules,         pricing,
+             console, phases,  certificate, spoil,           runtime.get(), own_operators ? &*own_operators : nullptr};
   for (const auto& [name, data] : checking.data) run.shapes[name] = data.extents();
   if (runtime) with_file_name(options.input, [&] { require_runs(run); });
   if (options.coverage_only) {

@@ -39,6 +39,13 @@ Json json_of(const Ratio& ratio) { return {{"ratio", ratio.value}, {"low", ratio
 Json json_of(const RuntimeTimes& times) {
   const auto known = [](const auto& one) { return one ? Json(json_of(*one)) : Json(nullptr); };
   const auto number = [](const std::optional<double>& one) { return one ? Json(*one) : Json(nullptr); };
+  Json own_operators = Json::array();
+  for (const RuntimeTimes::OwnOperator& own : times.own_operators)
+    own_operators.push_back({{"operator", own.op},
+                             {"form", own.form},
+                             {"places", own.places},
+                             {"ratio", known(own.ratio)},
+                             {"used", own.is_used()}});
   return {{"machine", times.machine},
           {"written", name_of(times.written)},
           {"original_seconds", times.original_seconds},
@@ -50,6 +57,7 @@ Json json_of(const RuntimeTimes& times) {
           {"error_of_predicted_seconds", number(times.error_of_time())},
           {"predicted", number(times.predicted)},
           {"error_of_prediction", number(times.error())},
+          {"own_operators", std::move(own_operators)},
           {"uncertain", times.uncertain}};
 }
 

@@ -128,6 +128,10 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
          "For --target onnxruntime: run nothing; use the prices of --prices, or those that come with taso, and do "
          "not confirm the result")
       ->group(searching);
+  app.add_flag("--allow-onnxruntime-operators", options.allow_onnxruntime_operators,
+               "For --target onnxruntime: may use operators that only ONNX Runtime has, where they are faster; other "
+               "runtimes cannot run the result")
+      ->group(searching);
   one("--prices-of", raw.prices_of,
       "For --no-measuring: use the prices of the machine whose name contains TEXT (default: this processor)", "TEXT",
       searching);
@@ -300,11 +304,13 @@ void resolve_target(const Raw& raw, OptSettings& options) {
                                  on_one_line(raw.target),
                                  did_you_mean(raw.target, std::vector<std::string>{"plan", "onnxruntime"})));
   const bool speaks_of_it = raw.no_measuring || !raw.python.empty() || !raw.runtime_threads.empty() ||
-                            !raw.runtime_patience.empty() || !raw.prices_of.empty();
+                            !raw.runtime_patience.empty() || !raw.prices_of.empty() ||
+                            options.allow_onnxruntime_operators;
   if (!is_cpu && !is_cuda) {
     if (speaks_of_it)
       throw UsageError(
-          "--python, --runtime-threads, --runtime-patience, --no-measuring and --prices-of need --target onnxruntime");
+          "--python, --runtime-threads, --runtime-patience, --no-measuring, --prices-of and "
+          "--allow-onnxruntime-operators need --target onnxruntime");
     return;
   }
   options.target = is_cuda ? OptSettings::Target::onnxruntime_cuda : OptSettings::Target::onnxruntime;
@@ -313,6 +319,8 @@ void resolve_target(const Raw& raw, OptSettings& options) {
   if (options.objective != cost::Objective::time) throw UsageError("--target onnxruntime minimises time only");
   if (options.search != OptSettings::Search::backtracking)
     throw UsageError("--search saturation and both need --target plan: prices of ONNX Runtime have no bound");
+  if (options.allow_onnxruntime_operators && raw.no_measuring)
+    throw UsageError("--allow-onnxruntime-operators measures where they are faster, which --no-measuring forbids");
   if (!raw.prices_of.empty() && !raw.no_measuring)
     throw UsageError("--prices-of needs --no-measuring: measured prices are those of this machine");
   options.python = raw.python;

@@ -56,10 +56,11 @@ struct OptSettings {
   enum class Target : std::uint8_t { plan, onnxruntime, onnxruntime_cuda };
   Target target = Target::plan;  ///< where the model will run
   bool is_for_onnxruntime() const { return target != Target::plan; }
-  std::string python;                       ///< for ONNX Runtime; empty: the usual one
-  std::string prices_of;                    ///< part of the name of the machine whose prices count; empty: this one
-  std::optional<unsigned> runtime_threads;  ///< of ONNX Runtime; missing: one for each processor
-  double runtime_patience = 300;            ///< seconds that ONNX Runtime may take for an answer
+  std::string python;                        ///< for ONNX Runtime; empty: the usual one
+  bool allow_onnxruntime_operators = false;  ///< of its own domain
+  std::string prices_of;                     ///< part of the name of the machine whose prices count; empty: this one
+  std::optional<unsigned> runtime_threads;   ///< of ONNX Runtime; missing: one for each processor
+  double runtime_patience = 300;             ///< seconds that ONNX Runtime may take for an answer
   bool confirm = false;          ///< run both models on the GPU, and keep the rewrites only if they are faster there
   bool certificate = true;       ///< write one beside the output
   bool annotate = false;         ///< note in the nodes where they come from

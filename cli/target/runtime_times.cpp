@@ -47,6 +47,12 @@ std::string text_of(const RuntimeTimes& times) {
                                  times.written == RuntimeTimes::Written::found     ? "clean-ups and search"
                                  : times.written == RuntimeTimes::Written::cleaned ? "clean-ups"
                                                                                    : "the original");
+  for (const RuntimeTimes::OwnOperator& own : times.own_operators)
+    text += fmt::format("{}: {} at {} place{} ({}): {}\n", "ONNX Runtime's own operator", own.op, own.places,
+                        own.places == 1 ? "" : "s", own.form,
+                        own.ratio ? fmt::format("alone it is {}, so it is {}", ratio_text(*own.ratio),
+                                                own.is_used() ? "tried in the model" : "not used")
+                                  : "refused by ONNX Runtime");
   std::vector<std::string> errors;
   if (const auto error = times.error_of_time())
     errors.push_back(fmt::format("the cleaned-up model should take {}, and takes {}: off by {:+.1f} %",

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/bench/figures.h"
 
@@ -20,6 +21,14 @@ struct RuntimeTimes {
   double predicted_seconds = 0;           ///< the same as predicted: the sum of its kernels; 0 if it has no plan
   std::optional<double> predicted;        ///< how many times as fast as the cleaned-up model it should have been
   std::string uncertain;                  ///< why the runs did not decide; else empty
+  /// An operator that only ONNX Runtime has.
+  struct OwnOperator {
+    std::string op, form;        ///< what it computes, with its sizes
+    std::size_t places = 0;      ///< of the model
+    std::optional<Ratio> ratio;  ///< how many times as fast it is as what it replaces; missing if it was refused
+    bool is_used() const { return ratio && ratio->is_faster(); }
+  };
+  std::vector<OwnOperator> own_operators;  ///< with --allow-onnxruntime-operators
 
   /// By how much the predicted gain of the search was too high, relative to what was measured.
   std::optional<double> error() const;

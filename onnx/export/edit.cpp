@@ -398,6 +398,20 @@ ModelView GraphEdit::view() const {
   return view;
 }
 
+namespace {
+
+/// An operator of ONNX Runtime may be the first of its domain in the model.
+void import_domain_of_onnxruntime(proto::ModelProto& model) {
+  const auto is_of_it = [](const proto::NodeProto& node) { return node.domain() == onnxruntime_domain; };
+  const auto& nodes = model.graph().node();
+  if (opset_of(model, onnxruntime_domain) > 0 || std::none_of(nodes.begin(), nodes.end(), is_of_it)) return;
+  auto& opset = *model.add_opset_import();
+  opset.set_domain(std::string(onnxruntime_domain));
+  opset.set_version(onnxruntime_opset);
+}
+
+}  // namespace
+
 /// Applies the edit to the model, or to a copy of it. `take` returns a new node or weight, to be owned by the message.
 template <class Edit, class Take>
 void GraphEdit::apply(Edit& edit, Model& model, const Take& take) {
@@ -412,6 +426,7 @@ void GraphEdit::apply(Edit& edit, Model& model, const Take& take) {
     auto& added = edit.slots_[slot].owned;
     graph.mutable_node()->AddAllocated(added ? take(added) : nodes[slot].release());
   }
+  import_domain_of_onnxruntime(model.mutable_proto());
   auto tensors = taken_from(*graph.mutable_initializer());
   for (std::size_t i = 0; i < edit.weights_.size(); ++i) {
     auto& weight = edit.weights_[i];

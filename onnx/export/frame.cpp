@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "onnx/import/view.h"
 #include "onnx/model/message_bytes.h"
 #include "onnx/model/model.h"
 #include "onnx/model/proto.h"
@@ -58,11 +59,15 @@ bool same_tensor(const proto::TensorProto& a, const Model& model, const proto::T
 
 }  // namespace
 
-std::string frame_difference(const Model& before, const Model& after) {
+std::string frame_difference(const Model& before, const Model& after, bool may_use_onnxruntime) {
   const proto::ModelProto &a = before.proto(), &b = after.proto();
   const proto::GraphProto &from = a.graph(), &to = b.graph();
   if (a.ir_version() != b.ir_version()) return "the IR version";
-  if (bytes_of(a.opset_import()) != bytes_of(b.opset_import())) return "the opset";
+  const bool may_import = may_use_onnxruntime && opset_of(a, onnxruntime_domain) == 0;
+  const auto is_expected = [&](const proto::OperatorSetIdProto& opset) {
+    return !may_import || opset.domain() != onnxruntime_domain || opset.version() != onnxruntime_opset;
+  };
+  if (bytes_of(a.opset_import()) != bytes_of(b.opset_import(), is_expected)) return "the opset";
   if (content_bytes_of(a.functions(), before) != content_bytes_of(b.functions(), after)) return "the model's functions";
   if (content_bytes_of(a.training_info(), before) != content_bytes_of(b.training_info(), after))
     return "the training information";
@@ -82,8 +87,9 @@ std::string frame_difference(const Model& before, const Model& after) {
   using InModel = proto::ModelProto;
   using InGraph = proto::GraphProto;
   const auto rest_of = [](const proto::ModelProto& model) {
-    return bytes_without(model, {InModel::kGraphFieldNumber, InModel::kFunctionsFieldNumber,
-                                 InModel::kTrainingInfoFieldNumber, InModel::kMetadataPropsFieldNumber});
+    return bytes_without(model,
+                         {InModel::kGraphFieldNumber, InModel::kFunctionsFieldNumber, InModel::kTrainingInfoFieldNumber,
+                          InModel::kMetadataPropsFieldNumber, InModel::kOpsetImportFieldNumber});
   };
   const auto rest_of_graph = [](const proto::GraphProto& graph) {
     return bytes_without(

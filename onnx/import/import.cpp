@@ -310,6 +310,8 @@ class Importer {
       inferred = runtime::infer_facts({node.domain(), node.op_type(), opset, attributes, facts, outputs, unknown});
       inferred.resize(outputs);
       lowered = lower({pool(), node.op_type(), opset, attributes, operands, facts, outputs});
+    } else if (is_of_onnxruntime(*view_.model, node)) {
+      lowered = lower_onnxruntime({pool(), node.op_type(), opset, attributes, operands, facts, outputs});
     }
     if (!lowered) {
       for (const std::string& name : captured_names(node)) add_operand(name);

@@ -1,5 +1,6 @@
 #include "onnx/import/view.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "onnx/model/message_bytes.h"
@@ -60,6 +61,15 @@ std::int64_t opset_of(const proto::ModelProto& model, const proto::NodeProto& no
     if (same_domain && function.name() == node.op_type()) return 0;
   }
   return opset_of(model, node.domain());
+}
+
+bool is_of_onnxruntime(const proto::ModelProto& model, const proto::NodeProto& node) {
+  if (node.domain() != onnxruntime_domain) return false;
+  const auto is_it = [&](const auto& function) {
+    return function.domain() == node.domain() && function.name() == node.op_type();
+  };
+  const bool is_defined_here = std::any_of(model.functions().begin(), model.functions().end(), is_it);
+  return opset_of(model, node) == onnxruntime_opset || (!is_defined_here && opset_of(model, node.domain()) == 0);
 }
 
 std::vector<std::string> captured_names(const proto::NodeProto& node) {

@@ -31,6 +31,12 @@ std::int64_t opset_of(const proto::ModelProto& model, std::string_view domain);
 /// operator itself as a function, or the node has fields that our schema does not know.
 std::int64_t opset_of(const proto::ModelProto& model, const proto::NodeProto& node);
 bool is_default_domain(std::string_view domain);
+/// The domain of operators that only ONNX Runtime has, and the version of it that we know.
+inline constexpr std::string_view onnxruntime_domain = "com.microsoft";
+inline constexpr std::int64_t onnxruntime_opset = 1;
+/// Whether the node is one of these operators. An edit may add the first of them to a model that does not import the
+/// domain yet.
+bool is_of_onnxruntime(const proto::ModelProto& model, const proto::NodeProto& node);
 
 /// The names that the node's subgraphs take from the outer scope, in order of first use.
 std::vector<std::string> captured_names(const proto::NodeProto& node);

@@ -195,59 +195,12 @@ Lowered einsum(const LoweringCall& call) {
   return one(with_axes(call, call.reshape(product, shape), made, result));
 }
 
-/// A tensor [batch, length, heads * size] as [batch, heads, length, size].
-Value with_heads(const LoweringCall& call, const Value& packed, std::int64_t heads) {
-  const Shape shape = packed.shape();
-  const Value apart = call.reshape(packed, {shape[0], shape[1], heads, *shape[2].known() / heads});
-  return call.apply(op::Transpose{.permutation = {0, 2, 1, 3}}, {apart});
-}
-
-/// softmax(q kᵀ · scale + mask) v, without a past. Several heads of q may share one of k and v.
-Lowered attention(const LoweringCall& call) {
-  const auto& attributes = call.attributes;
-  if (!call.has(0) || !call.has(1) || !call.has(2) || call.inputs.size() > 4 || call.outputs > 1) return std::nullopt;
-  if (attributes.integer("is_causal", 0) != 0 || attributes.number("softcap", 0) != 0) return std::nullopt;
-  for (const char* const window : {"left_window_size", "right_window_size"})
-    if (attributes.integer(window, -1) >= 0) return std::nullopt;
-  const ElementType element = call.element(0);
-  const bool is_packed = call.rank(0) == 3;
-  if (!is_floating(element) || (call.has(3) && call.element(3) != element)) return std::nullopt;
-  std::vector<Value> parts;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const std::int64_t heads = attributes.integer(i == 0 ? "q_num_heads" : "kv_num_heads", 0);
-    if (call.rank(i) != (is_packed ? 3 : 4) || call.element(i) != element) return std::nullopt;
-    const auto last = call.shape(i).back().known();
-    if (!last || (is_packed && (heads <= 0 || *last % heads != 0))) return std::nullopt;
-    parts.push_back(is_packed ? with_heads(call, call.inputs[i], heads) : call.inputs[i]);
-  }
-  const Shape q = parts[0].shape(), k = parts[1].shape(), v = parts[2].shape();
-  const auto q_heads = q[1].known(), heads = k[1].known();
-  if (!q_heads || !heads || *heads <= 0 || *q_heads % *heads != 0 || v[1] != k[1]) return std::nullopt;
-  const Dim shared = *q_heads / *heads * q[2];  // the rows that meet one head of k
-  const double scale = attributes.number("scale", 1 / std::sqrt(static_cast<double>(*q[3].known())));
-  const Value turned = call.apply(op::Transpose{.permutation = {0, 1, 3, 2}}, {parts[1]});
-  Value scores = call.apply(op::MatMul{}, {call.reshape(parts[0], {q[0], *heads, shared, q[3]}), turned});
-  scores = call.apply(op::ScalarMul{}, {scores, call.scalar(scale, element)});
-  scores = call.reshape(scores, {q[0], *q_heads, q[2], k[2]});
-  if (call.has(3)) {
-    const Shape before = scores.shape();
-    scores = call.apply(op::Add{}, {scores, call.inputs[3]});
-    if (scores.shape() != before) return std::nullopt;
-  }
-  const Value weights = call.apply(op::Softmax{3}, {scores});
-  Value result = call.apply(op::MatMul{}, {call.reshape(weights, {q[0], *heads, shared, k[2]}), parts[2]});
-  result = call.reshape(result, {q[0], *q_heads, q[2], v[3]});
-  if (!is_packed) return one(result);
-  result = call.apply(op::Transpose{.permutation = {0, 2, 1, 3}}, {result});
-  return one(call.reshape(result, {q[0], q[2], *q_heads * v[3]}));
-}
-
 }  // namespace
 
 Family linear() {
   static constexpr std::pair<std::string_view, LowerFunction> table[] = {
-      {"MatMul", matmul},       {"Gemm", gemm},     {"Conv", conv},          {"ConvTranspose", conv_transpose},
-      {"Transpose", transpose}, {"Einsum", einsum}, {"Attention", attention}};
+      {"MatMul", matmul},       {"Gemm", gemm},    {"Conv", conv}, {"ConvTranspose", conv_transpose},
+      {"Transpose", transpose}, {"Einsum", einsum}};
   return table;
 }
 

@@ -19,14 +19,29 @@ class ScalarWeight final : public Weight {
 LowerFunction find_lowering(std::string_view op_type) {
   static const auto table = [] {
     std::unordered_map<std::string_view, LowerFunction> all;
-    for (const lowering::Family family : {lowering::elementwise(), lowering::linear(), lowering::pooling(),
-                                          lowering::geometry(), lowering::normalisation(), lowering::resizing()})
+    for (const lowering::Family family :
+         {lowering::elementwise(), lowering::linear(), lowering::pooling(), lowering::geometry(),
+          lowering::normalisation(), lowering::resizing(), lowering::attentions()})
       for (const auto& [name, function] : family)
         check(all.emplace(name, function).second, "each operator has one lowering");
     return all;
   }();
   const auto found = table.find(op_type);
   return found == table.end() ? nullptr : found->second;
+}
+
+Lowered lower_by(LowerFunction function, const LoweringCall& call) {
+  const bool copies = call.op_type == "Dropout";
+  for (const Value& value : call.inputs)
+    if (value && !copies && (value.type().element == ElementType::undefined || !value.type().shape))
+      return std::nullopt;
+  try {
+    Lowered values = function(call);
+    if (values && values->size() < call.outputs) return std::nullopt;  // a node with more results than its operator has
+    return values;
+  } catch (const InputError&) {
+    return std::nullopt;  // does not fit, or not for every value of the unknowns: left opaque
+  }
 }
 
 }  // namespace
@@ -70,23 +85,18 @@ Value LoweringCall::reshape(const Value& value, const Shape& shape) const {
 
 bool is_lowered(std::string_view op_type) { return op_type == "Identity" || find_lowering(op_type) != nullptr; }
 
+Lowered lower_onnxruntime(const LoweringCall& call) {
+  for (const auto& [name, function] : lowering::onnxruntime())
+    if (name == call.op_type) return lower_by(function, call);
+  return std::nullopt;
+}
+
 Lowered lower(const LoweringCall& call) {
   // The identity of any value, at any opset, is the value itself, even if we do not model its type.
   if (call.op_type == "Identity" && call.opset > 0 && call.outputs <= 1 && call.inputs.size() == 1 && call.has(0))
     return lowering::one(call.inputs[0]);
   const LowerFunction function = call.opset >= 7 ? find_lowering(call.op_type) : nullptr;
-  if (function == nullptr) return std::nullopt;
-  const bool copies = call.op_type == "Dropout";
-  for (const Value& value : call.inputs)
-    if (value && !copies && (value.type().element == ElementType::undefined || !value.type().shape))
-      return std::nullopt;
-  try {
-    Lowered values = function(call);
-    if (values && values->size() < call.outputs) return std::nullopt;  // a node with more results than its operator has
-    return values;
-  } catch (const InputError&) {
-    return std::nullopt;  // does not fit, or not for every value of the unknowns: left opaque
-  }
+  return function == nullptr ? std::nullopt : lower_by(function, call);
 }
 
 }  // namespace taso::onnx

@@ -41,6 +41,8 @@ using LowerFunction = Lowered (*)(const LoweringCall&);
 
 /// Lowers a node of ONNX's default domain if our operators cover it. Opsets before 7 are not covered.
 Lowered lower(const LoweringCall& call);
+/// The same for an operator that only ONNX Runtime has.
+Lowered lower_onnxruntime(const LoweringCall& call);
 /// Whether nodes of that type can be lowered, at least some of them.
 bool is_lowered(std::string_view op_type);
 
@@ -55,6 +57,8 @@ Family pooling();
 Family geometry();
 Family normalisation();
 Family resizing();
+Family attentions();
+Family onnxruntime();  // of ONNX Runtime's domain
 
 }  // namespace lowering
 }  // namespace taso::onnx

@@ -171,7 +171,7 @@ class ComputedAhead {
     if (is_a<op::Concat>(expected) && is_a<op::Concat>(actual)) return is_joined(expected, actual, open);
     if (starts_from_zero(expected, actual, open)) return true;
     if (works_without_views(expected, actual, open) || moves_alike(expected, actual, open)) return true;
-    if (is_round_trip(expected, actual, open)) return true;
+    if (is_round_trip(expected, actual, open) || is_mixed_round_trip(expected, actual, open)) return true;
     if (is_idle_dropout(expected)) {
       open.emplace_back(expected.node->inputs()[0], actual);
       return true;
@@ -179,7 +179,38 @@ class ComputedAhead {
     return false;
   }
 
+  /// Products of matrices that differ at most in where they are multiplied by numbers, before or after: the product of all
+  /// numbers counts, within what rounding changes.
+  bool scales_alike(const Value& expected, const Value& actual, OpenPairs& open) {
+    if (!may_be_scaled(expected) && !may_be_scaled(actual)) return false;
+    const Scaled wanted = scaled(expected), given = scaled(actual);
+    const Value &product = wanted.moved.whole, &other = given.moved.whole;
+    if (!is_a<op::MatMul>(product) || !is_a<op::MatMul>(other) || !(expected.type() == actual.type())) return false;
+    if (!are_moved_alike(wanted.moved, given.moved)) return false;
+    long double factor = wanted.factor, same = given.factor;
+    int numbers = wanted.numbers + given.numbers;
+    OpenPairs pairs;
+    for (const std::size_t i : {0U, 1U}) {
+      const Scaled left = scaled(product.node->inputs()[i]), right = scaled(other.node->inputs()[i]);
+      if (!are_moved_alike(left.moved, right.moved)) return false;
+      factor *= left.factor;
+      same *= right.factor;
+      numbers += left.numbers + right.numbers;
+      pairs.emplace_back(left.moved.whole, right.moved.whole);
+    }
+    const auto exact = static_cast<double>(factor);
+    if (numbers == 0 || !std::isfinite(exact) || exact == 0) return false;
+    if (!(std::abs(static_cast<double>(same) - exact) <= numbers * rounding(expected.type().element, exact)))
+      return false;
+    open.insert(open.end(), pairs.begin(), pairs.end());
+    return true;
+  }
+
  private:
+  static bool may_be_scaled(const Value& value) {
+    return is_a<op::ScalarMul>(value) || is_a<op::Mul>(value) || is_a<op::Div>(value);
+  }
+
   /// The number that as an operand changes nothing, and whether it may also be the first operand.
   static std::optional<std::pair<double, bool>> neutral_number(const Value& value) {
     if (is_a<op::Add>(value)) return std::pair(0.0, true);
@@ -284,12 +315,18 @@ class ComputedAhead {
     }
   }
 
-  /// Whether both move the elements of a value in the same way: shown with the numbers of its elements.
+  /// Whether both move the elements of a value in the same way.
   bool moves_alike(const Value& expected, const Value& actual, OpenPairs& open) {
-    constexpr std::int64_t most_elements = std::int64_t{1} << 26;
     const Moved wanted = moved(expected), given = moved(actual);
-    if (wanted.steps.empty() || !(wanted.whole.type() == given.whole.type())) return false;
-    if (!is_known(wanted.whole.type()) || !is_known(expected.type())) return false;
+    if (wanted.steps.empty() || !is_known(expected.type()) || !are_moved_alike(wanted, given)) return false;
+    open.emplace_back(wanted.whole, given.whole);
+    return true;
+  }
+
+  /// Shown with the numbers of the elements.
+  static bool are_moved_alike(const Moved& wanted, const Moved& given) {
+    constexpr std::int64_t most_elements = std::int64_t{1} << 26;
+    if (!(wanted.whole.type() == given.whole.type()) || !is_known(wanted.whole.type())) return false;
     const Extents extents = extents_of(wanted.whole.shape());
     if (count(extents) > most_elements) return false;
     std::vector<double> numbers(static_cast<std::size_t>(count(extents)));
@@ -303,9 +340,37 @@ class ComputedAhead {
     } catch (const InputError&) {
       return false;
     }
-    if (!identical(both[0], both[1])) return false;
-    open.emplace_back(wanted.whole, given.whole);
-    return true;
+    return identical(both[0], both[1]);
+  }
+
+  /// What was moved and multiplied by numbers, and the product of these.
+  struct Scaled {
+    Moved moved;
+    long double factor = 1;
+    int numbers = 0;
+  };
+  Scaled scaled(Value value) {
+    Scaled found;
+    for (;; value = value.node->inputs()[0]) {
+      const bool is_product = is_a<op::Mul>(value) || is_a<op::ScalarMul>(value), is_quotient = is_a<op::Div>(value);
+      if (is_a<op::Reshape>(value) || is_a<op::Transpose>(value)) {
+        found.moved.steps.push_back(value.node->as_operator());
+      } else if (const auto number = is_product || is_quotient ? number_beside(value) : std::nullopt) {
+        found.factor = is_product ? found.factor * *number : found.factor / *number;
+        ++found.numbers;
+      } else {
+        found.moved.whole = value;
+        return found;
+      }
+    }
+  }
+
+  /// The only number in the second operand, if the first has the type of the result.
+  std::optional<double> number_beside(const Value& value) {
+    const auto operands = value.node->inputs();
+    const Array *const one = first_.of(operands[1]), *const other = second_.of(operands[1]);
+    if (one == nullptr || other == nullptr || one->size() != 1 || !identical(*one, *other)) return std::nullopt;
+    return operands[0].type() == value.type() ? std::optional(one->doubles().front()) : std::nullopt;
   }
 
   /// All elements of an array that broadcasts to these extents, in their order; nothing if it does not.
@@ -446,6 +511,46 @@ class ComputedAhead {
     }
     open.insert(open.end(), pairs.begin(), pairs.end());
     return true;
+  }
+
+  /// The same where views and transposes follow each other on the way out or in; for known sizes.
+  bool is_mixed_round_trip(const Value& expected, const Value& actual, OpenPairs& open) {
+    if (!(expected.type() == actual.type()) || !is_known(expected.type())) return false;
+    const Moved outer = moved(expected);
+    if (outer.steps.empty()) return false;
+    const Type &type = expected.type(), &inner = outer.whole.type();
+    OpenPairs pairs, waiting{{outer.whole, actual}};  // values inside, and the same moved
+    std::set<std::pair<const Node*, const Node*>> seen;
+    while (!waiting.empty()) {
+      const auto [inside, outside] = waiting.back();
+      waiting.pop_back();
+      if (!inside || !outside || !(inside.type() == inner) || !(outside.type() == type)) return false;
+      if (!seen.emplace(inside.node, outside.node).second) continue;
+      if (const auto whole = before_both(inside, type, outer)) {
+        pairs.emplace_back(*whole, outside);
+        continue;
+      }
+      if (!are_alike(inside, outside)) return false;
+      const auto wanted = inside.node->inputs(), given = outside.node->inputs();
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const bool is_number = count_of(wanted[i]) == 1 && first_.of(wanted[i]) != nullptr;
+        if (is_number && !(wanted[i].type() == given[i].type())) return false;
+        (is_number ? pairs : waiting).emplace_back(wanted[i], given[i]);
+      }
+    }
+    open.insert(open.end(), pairs.begin(), pairs.end());
+    return true;
+  }
+
+  /// What a value was before movements that `outer` undoes; nothing if there is no such stage.
+  static std::optional<Value> before_both(const Value& value, const Type& type, const Moved& outer) {
+    Moved all{value, outer.steps};
+    while (is_a<op::Reshape>(all.whole) || is_a<op::Transpose>(all.whole)) {
+      all.steps.push_back(all.whole.node->as_operator());
+      all.whole = all.whole.node->inputs()[0];
+      if (all.whole.type() == type && are_moved_alike(all, {all.whole, {}})) return all.whole;
+    }
+    return std::nullopt;
   }
 
   /// Whether both are the same element-wise operator of so many operands.
@@ -590,7 +695,17 @@ OtherWay computed_ahead() {
   return {[ahead](const Value& value) { return ahead->without_neutral(value); },
           [ahead](const Value& expected, const Value& actual, OpenPairs& open) {
             return ahead->accounts_for(expected, actual, open);
-          }};
+          },
+          {}};
+}
+
+OtherWay with_fused_attention() {
+  const auto ahead = std::make_shared<ComputedAhead>();
+  OtherWay way = computed_ahead();
+  way.comes_first = [ahead](const Value& expected, const Value& actual, OpenPairs& open) {
+    return ahead->scales_alike(expected, actual, open);
+  };
+  return way;
 }
 
 }  // namespace taso::verifier

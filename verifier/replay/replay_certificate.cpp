@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "onnx/cleanup/cleanup.h"
+#include "onnx/cleanup/fused_attention.h"
 #include "onnx/export/frame.h"
 #include "onnx/import/import.h"
 #include "onnx/import/taken_branches.h"
@@ -35,10 +36,11 @@ class CertificateReplay {
       : certificate_(certificate), before_(before), after_(after), edit_(before), rules_(rules) {}
 
   CertificateVerdict run() {
-    if (const std::string part = onnx::frame_difference(before_, after_); !part.empty())
+    const bool fuses = uses_onnxruntime();
+    if (const std::string part = onnx::frame_difference(before_, after_, fuses); !part.empty())
       return refuse(fmt::format("the models differ in {}", part));
     phase_ = Phase::written;
-    if (std::string trouble = trouble_with_new_nodes(before_, after_); !trouble.empty())
+    if (std::string trouble = trouble_with_new_nodes(before_, after_, fuses); !trouble.empty())
       return refuse(std::move(trouble));
     if (std::string trouble = trouble_with_weights(before_, after_); !trouble.empty())
       return refuse(std::move(trouble));
@@ -60,13 +62,20 @@ class CertificateReplay {
       return refuse("the steps increase the cost");
     phase_ = Phase::after;
     for (const rules::CleanupStep& step : certificate_.after)
-      if (!is_harmless(step.pass)) return refuse(fmt::format("'{}' is not allowed after the search", step.pass));
+      if (!is_harmless(step.pass) && step.pass != onnx::fused_attention_pass)
+        return refuse(fmt::format("'{}' is not allowed after the search", step.pass));
     phase_ = Phase::comparison;
     return compare(imported, replay);
   }
 
  private:
   using Phase = CertificateVerdict::Phase;
+
+  /// Whether some operators were replaced by those that only ONNX Runtime has. The importer knows what they compute.
+  bool uses_onnxruntime() const {
+    return std::any_of(certificate_.after.begin(), certificate_.after.end(),
+                       [](const rules::CleanupStep& step) { return step.pass == onnx::fused_attention_pass; });
+  }
 
   CertificateVerdict refuse(std::string reason, std::optional<std::size_t> step = std::nullopt) const {
     return {false, std::move(reason), step, phase_};
@@ -157,7 +166,8 @@ class CertificateReplay {
       return refuse(refusal.reason);
     }
     const auto describe = by_name(written);
-    if (const auto reason = difference(graph, written.graph, describe)) return refuse(*reason);
+    const OtherWay other_way = uses_onnxruntime() ? with_fused_attention() : OtherWay{};
+    if (const auto reason = difference(graph, written.graph, describe, other_way)) return refuse(*reason);
     return {true, "", std::nullopt, Phase::done};
   }
 

@@ -21,9 +21,10 @@ bool is_view(const Value& value);
 /// values that are not the same: whether they are still equal, and which pairs must be equal for that. Before values
 /// are compared, each is replaced by what `simplify`, if given, makes of it: an equal value of the same graph.
 using OpenPairs = std::vector<std::pair<Value, Value>>;
+/// `comes_first`, if given, is asked the same as `accounts_for`, but about all values that are no constants.
 struct OtherWay {
   std::function<Value(const Value& value)> simplify;
-  std::function<bool(const Value& expected, const Value& actual, OpenPairs& open)> accounts_for;
+  std::function<bool(const Value&expected, const Value&actual, OpenPairs&open)> accounts_for, comes_first;
 };
 std::optional<std::string> difference(const Graph& expected, const Graph& actual,
                                       const std::function<std::string(const Value&)>& describe,

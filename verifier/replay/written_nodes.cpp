@@ -106,6 +106,9 @@ constexpr Kind table[] = {
     {"Transpose", 1, 1, "perm:INTS"},
 };
 
+/// The kinds that only ONNX Runtime has.
+constexpr Kind of_onnxruntime[] = {{"MultiHeadAttention", 1, 6, "num_heads:INT scale:FLOAT"}};
+
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = [] {
     std::vector<Kind> result(std::begin(table), std::end(table));
@@ -180,7 +183,10 @@ bool has(const proto::NodeProto& node, std::string_view attribute) {
                      [&](const auto& one) { return one.name() == attribute; });
 }
 
-const Kind* kind_of(const proto::NodeProto& node, const proto::ModelProto& model) {
+const Kind* kind_of(const proto::NodeProto& node, const proto::ModelProto& model, bool may_use_onnxruntime) {
+  if (may_use_onnxruntime && onnx::is_of_onnxruntime(model, node))
+    for (const Kind& kind : of_onnxruntime)
+      if (kind.name == node.op_type()) return &kind;
   const std::int64_t opset = onnx::opset_of(model, node);
   return onnx::is_default_domain(node.domain()) && opset > 0 ? kind_of(node.op_type(), opset) : nullptr;
 }
@@ -214,9 +220,7 @@ std::string rest_of(const proto::AttributeProto& attribute) {
                   Attribute::kFloatsFieldNumber, Attribute::kIntsFieldNumber, Attribute::kStringsFieldNumber});
 }
 
-std::string trouble_with_attributes(const proto::NodeProto& node, const proto::ModelProto& model) {
-  const Kind* const kind = kind_of(node, model);
-  if (kind == nullptr) return "which rewriting never writes";
+std::string trouble_with_attributes(const proto::NodeProto& node, const Kind* kind) {
   bool finds_pads = false, lists_pads = false;
   for (const proto::AttributeProto& attribute : node.attribute()) {
     if (!is_listed(kind->attributes, name_and_type(attribute)))
@@ -253,7 +257,9 @@ std::string trouble_with_places(const NodeMessage& node, const Kind& kind) {
 /// The nodes that a model has already.
 class Familiar {
  public:
-  explicit Familiar(const onnx::Model& model) { add(model.proto().graph(), model); }
+  Familiar(const onnx::Model& model, bool may_use_onnxruntime) : may_use_onnxruntime_(may_use_onnxruntime) {
+    add(model.proto().graph(), model);
+  }
 
   std::string trouble_with(const NodeMessage& node, const onnx::Model& model) const {
     if (onnx::has_subgraph(node)) {  // where values of the enclosing graph may have new names
@@ -265,14 +271,16 @@ class Familiar {
     }
     const auto form = forms_.find(form_of(node, model));
     if (form != forms_.end() && form->second.contains(places_of(node))) return "";
-    const Kind* const kind = kind_of(node, model.proto());
+    const Kind* const kind = kind_of(node, model.proto(), may_use_onnxruntime_);
     if (kind == nullptr)
       return form != forms_.end() ? "with other operands or results" : "which rewriting never writes";
     if (form == forms_.end()) {
-      if (std::string trouble = trouble_with_attributes(node, model.proto()); !trouble.empty()) return trouble;
+      if (std::string trouble = trouble_with_attributes(node, kind); !trouble.empty()) return trouble;
+      const bool has_domain = node.domain() == onnx::onnxruntime_domain;  // of this kind
       if (!onnx::bytes_without(
                node, {NodeMessage::kInputFieldNumber, NodeMessage::kOutputFieldNumber, NodeMessage::kNameFieldNumber,
-                      NodeMessage::kOpTypeFieldNumber, NodeMessage::kAttributeFieldNumber})
+                      NodeMessage::kOpTypeFieldNumber, NodeMessage::kAttributeFieldNumber,
+                      has_domain ? NodeMessage::kDomainFieldNumber : 0})
                .empty())
         return "that says more than its operator needs";
     }
@@ -295,6 +303,7 @@ class Familiar {
     }
   }
 
+  bool may_use_onnxruntime_;
   std::vector<NodeMessage> with_subgraphs_;
   std::unordered_map<std::string, std::unordered_set<std::string>> forms_;  // with the places of their names
 };
@@ -310,8 +319,8 @@ std::string trouble_with_new_tensor(const proto::TensorProto& tensor) {
   return rest.empty() ? "" : "that says more than its numbers";
 }
 
-std::string trouble_with_new_nodes(const onnx::Model& before, const onnx::Model& after) {
-  const Familiar familiar(before);
+std::string trouble_with_new_nodes(const onnx::Model& before, const onnx::Model& after, bool may_use_onnxruntime) {
+  const Familiar familiar(before, may_use_onnxruntime);
   for (const proto::NodeProto& node : after.proto().graph().node())
     if (const std::string trouble = familiar.trouble_with(node, after); !trouble.empty())
       return fmt::format("the output has a node {} ({}) {}",

@@ -40,7 +40,7 @@ struct SimplerRun {
   explicit SimplerRun(const OptRun& of)
       : options(of.options), certificate(of.certificate), run{of.model,    options,    of.checking, of.shapes,
                                                               of.rules,    of.pricing, of.console,  of.phases,
-                                                              certificate, of.spoil,   of.runtime} {
+                                                              certificate, of.spoil,   of.runtime,  of.own_operators} {
     for (const std::string_view pass : many_forms) {
       options.disabled_passes.emplace(pass);
       certificate.disabled.emplace_back(pass);

@@ -2,6 +2,7 @@
 
 #include "cli/opt/certificate.h"
 #include "cli/opt/steps/steps.h"
+#include "onnx/cleanup/fused_attention.h"
 #include "ops/core/error.h"
 
 namespace taso::cli {
@@ -48,6 +49,17 @@ Candidate clean(const OptRun& run) {
   return cleaned;
 }
 
+void use_own_operators(const OptRun& run, Candidate& candidate) {
+  if (run.own_operators == nullptr) return;
+  const std::vector<std::string> results = run.own_operators->use(*candidate.edit, run.model);
+  if (results.empty()) return;
+  std::vector<onnx::CleanupAction> actions;
+  for (const std::string& result : results) actions.push_back({onnx::fused_attention_pass, result});
+  for (rules::CleanupStep& step : steps_of(actions)) candidate.clean_ups_after.push_back(std::move(step));
+  candidate.passes.push_back({onnx::fused_attention_pass, results.size()});
+  candidate.after = {};
+}
+
 Candidate leave_as_it_is(const OptRun& run, const Candidate& given_up, const std::string& reason) {
   Candidate plain;
   plain.edit = std::make_unique<onnx::GraphEdit>(run.model);
@@ -65,6 +77,7 @@ Candidate leave_as_it_is(const OptRun& run, const Candidate& given_up, const std
 
 Candidate clean_again(const OptRun& run, const Candidate& found) {
   Candidate cleaned = clean(run);
+  use_own_operators(run, cleaned);
   cleaned.search = found.search;
   cleaned.confirmed = found.confirmed;
   cleaned.in_runtime = found.in_runtime;

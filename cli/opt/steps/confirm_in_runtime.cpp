@@ -181,6 +181,11 @@ Candidate confirm_in_runtime(const OptRun& run, Candidate found) {
     return found;
   }
   times.machine = run.runtime->machine();
+  if (run.own_operators != nullptr) {
+    run.phases.begin("operators", "measuring operators of ONNX Runtime's own");
+    use_own_operators(run, found);
+    times.own_operators = run.own_operators->found();
+  }
   const bool is_changed = is_improved || has_clean_ups(found);
   run.phases.begin("confirm", "running the models in ONNX Runtime");
   if (const auto before = figures_before(run, found)) times.predicted_seconds = before->seconds;
@@ -196,6 +201,7 @@ Candidate confirm_in_runtime(const OptRun& run, Candidate found) {
     if (is_changed) {
       onnx::GraphEdit cleaned(run.model);
       onnx::clean_up(cleaned, clean_ups_of(run.options));
+      if (run.own_operators != nullptr) run.own_operators->use(cleaned, run.model);
       runs.add(cleaned.edited_copy(run.model));
     }
     if (is_improved) runs.add(found.edit->edited_copy(run.model));

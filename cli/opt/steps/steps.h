@@ -18,6 +18,7 @@
 #include "cli/opt/search.h"
 #include "cli/opt/settings.h"
 #include "cli/target/onnxruntime.h"
+#include "cli/target/runtime_operators.h"
 #include "cli/target/runtime_times.h"
 #include "onnx/check/compare.h"
 #include "onnx/cleanup/cleanup.h"
@@ -44,7 +45,8 @@ struct OptRun {
   Phases& phases;
   const rules::RewriteCertificate& certificate;  ///< without what the steps find
   const Spoil& spoil;
-  OnnxRuntime* runtime = nullptr;  ///< where the model will run; null for our own plan
+  OnnxRuntime* runtime = nullptr;             ///< where the model will run; null for our own plan
+  RuntimeOperators* own_operators = nullptr;  ///< that it has beyond ONNX's; null if they are not allowed
 };
 
 /// A candidate as a model, with a certificate that was replayed.
@@ -87,6 +89,8 @@ struct Candidate {
 onnx::CleanupOptions clean_ups_of(const OptSettings& options);
 /// The model with clean-ups only.
 Candidate clean(const OptRun& run);
+/// With --allow-onnxruntime-operators, uses these where they are faster.
+void use_own_operators(const OptRun& run, Candidate& candidate);
 /// The model as it was read. `given_up` is the candidate it replaces, `reason` says why.
 Candidate leave_as_it_is(const OptRun& run, const Candidate& given_up, const std::string& reason);
 /// Clean-ups only, with what the run of `found` told.
