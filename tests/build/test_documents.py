@@ -76,7 +76,7 @@ def test_every_option_is_explained_in_a_guide(help_texts):
     sections = [section for path in guides for section in document.sections(path.read_text())]
     assert help_texts
     for program, text in help_texts.items():
-        own = {name for line in re.findall(r"^  (-[^ ]*)", text, re.MULTILINE) for name in line.split(",")}
+        own = {name for line in re.findall(r"^  (-\S*)", text, re.MULTILINE) for name in line.split(",")}
         told = set().union(*(option_names(section) for section in sections
                              if program in section or section.startswith("## Options of all programs\n")))
         missing = sorted(name for name in own - told if name.startswith("--"))
