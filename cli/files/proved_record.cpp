@@ -1,7 +1,10 @@
 #include "cli/files/proved_record.h"
 
 #include <algorithm>
+#include <sstream>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/files/property_file.h"
@@ -19,6 +22,24 @@ using Json = nlohmann::ordered_json;
 
 constexpr int schema_version = 1;
 
+/// One line for each rule, which people can read: names of properties, with commas.
+Json json_of(const std::vector<std::vector<std::string>>& by) {
+  Json lines = Json::array();
+  for (const std::vector<std::string>& names : by) lines.push_back(fmt::format("{}", fmt::join(names, ", ")));
+  return lines;
+}
+
+std::vector<std::vector<std::string>> names_from(const Json& lines) {
+  std::vector<std::vector<std::string>> by;
+  for (const Json& line : lines) {
+    std::vector<std::string>& names = by.emplace_back();
+    std::istringstream words(line.get<std::string>());
+    for (std::string name; words >> name; names.push_back(name))
+      if (name.ends_with(',')) name.pop_back();
+  }
+  return by;
+}
+
 }  // namespace
 
 const ProvedFile* ProvedRecord::find(std::string_view bytes) const {
@@ -30,12 +51,14 @@ const ProvedFile* ProvedRecord::find(std::string_view bytes) const {
 
 std::string text_of(const ProvedRecord& record) {
   Json files = Json::array();
-  for (const ProvedFile& file : record.files)
+  for (const ProvedFile& file : record.files) {
     files.push_back({{"name", file.name},
                      {"rules", file.rules},
                      {"file_hash", file.file_hash},
                      {"rules_hash", file.rules_hash},
                      {"float_classes", file.float_classes}});
+    if (!file.by.empty()) files.back()["by"] = json_of(file.by);
+  }
   const Json json = {{"schema_version", schema_version},
                      {"verifier", record.verifier},
                      {"properties", record.properties},
@@ -54,7 +77,7 @@ ProvedRecord parse_record(std::string_view text) {
     for (const Json& file : json.at("files"))
       record.files.push_back({file.at("name").get<std::string>(), file.at("rules").get<std::size_t>(),
                               file.at("file_hash").get<std::string>(), file.at("rules_hash").get<std::string>(),
-                              file.value("float_classes", "")});
+                              file.value("float_classes", ""), names_from(file.value("by", Json::array()))});
     return record;
   } catch (const Json::exception& error) {
     throw InputError(std::string("the record of proved rules cannot be read: ") + error.what());

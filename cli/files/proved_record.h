@@ -17,6 +17,8 @@ struct ProvedFile {
   std::string rules_hash;  ///< of the contents of its rules, see hash_of_rules
   /// The floating-point class of each rule, in the order of the file, see digit_of; empty if not recorded.
   std::string float_classes = {};
+  /// By what each rule was proved, in the order of the file; empty for rules that say it themselves, after `by`.
+  std::vector<std::vector<std::string>> by = {};
   bool operator==(const ProvedFile&) const = default;
 };
 

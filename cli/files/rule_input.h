@@ -28,6 +28,7 @@ struct GivenRule {
   std::string unstated = {};  ///< why the rule cannot be stated, as a clause: only its name is known; empty for all
                               ///< others
   std::optional<rules::FloatClass> float_class = {};  ///< if recorded
+  std::vector<std::string> by = {};                   ///< by what it was proved, if that is recorded, not stated
 };
 
 /// "-" is the standard input. Throws InputError with the reason if it cannot be read.

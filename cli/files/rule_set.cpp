@@ -64,13 +64,16 @@ void check_names(RuleSet& set, std::size_t usual) {
   set.rules = std::move(kept);
 }
 
-/// Stores the recorded classes of the rules of one file; ignores them if the number does not match.
-void note_float_classes(const std::string& digits, std::size_t file, std::vector<GivenRule>& rules) {
+/// Stores what is recorded of the rules of one file; ignores it if the number does not match.
+void note_record(const ProvedFile& record, std::size_t file, std::vector<GivenRule>& rules) {
   std::vector<GivenRule*> of_file;
   for (GivenRule& one : rules)
     if (one.file == file) of_file.push_back(&one);
-  if (digits.size() != of_file.size()) return;
-  for (std::size_t i = 0; i < digits.size(); ++i) of_file[i]->float_class = rules::float_class_of(digits[i]);
+  const std::string& digits = record.float_classes;
+  if (digits.size() == of_file.size())
+    for (std::size_t i = 0; i < digits.size(); ++i) of_file[i]->float_class = rules::float_class_of(digits[i]);
+  if (record.by.size() == of_file.size())
+    for (std::size_t i = 0; i < record.by.size(); ++i) of_file[i]->by = record.by[i];
 }
 
 }  // namespace
@@ -103,7 +106,7 @@ RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std
     const ProvedFile* known = record ? record->find(file.source.text()) : nullptr;
     set.proved.push_back(known != nullptr);
     hashes.push_back(known != nullptr ? known->rules_hash : hash_of_rules(file.rules.rules()));
-    if (known != nullptr) note_float_classes(known->float_classes, i, set.rules);
+    if (known != nullptr) note_record(*known, i, set.rules);
   }
   set.hash = hashes.size() == 1 ? hashes[0] : rules::hash_of_text(fmt::format("{}", fmt::join(hashes, "\n")));
   leave_out(set.rules, disabled);
@@ -151,8 +154,10 @@ SearchRules prove(const RuleSet& set, unsigned jobs, Console& console, bool anew
     result.rules.push_back(one.rule);
     if (!names.insert(one.rule.name).second) {
       result.float_classes.erase(one.rule.name);  // ambiguous: two rules have this name
-    } else if (one.float_class) {
-      result.float_classes.emplace(one.rule.name, *one.float_class);
+      result.by.erase(one.rule.name);
+    } else {
+      if (one.float_class) result.float_classes.emplace(one.rule.name, *one.float_class);
+      if (!one.by.empty()) result.by.emplace(one.rule.name, one.by);
     }
     if (one.file + set.extra >= set.files.size()) ++result.extra;
     if (anew || !set.proved[one.file]) open.push_back(one);

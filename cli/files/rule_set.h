@@ -41,6 +41,7 @@ struct SearchRules {
   std::size_t extra = 0;  ///< how many of them, at the end, were added by --extra-rules
   std::string hash;
   std::map<std::string, rules::FloatClass> float_classes;  ///< by rule name, if known
+  std::map<std::string, std::vector<std::string>> by;      ///< by rule name: by what it was proved, if only recorded
   std::vector<std::string> failures;                       ///< one line for each rule that is not proved
   bool interrupted = false;                                ///< before all were decided
 };

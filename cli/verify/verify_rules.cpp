@@ -223,10 +223,26 @@ ExitCode ending_of(const VerifyResults& results) {
   return results.passed() ? ExitCode::done : ExitCode::unverified;
 }
 
+/// By what each rule of the file was proved, empty where the rule says so; nothing if all rules do.
+std::vector<std::vector<std::string>> proofs_not_stated(const VerifyResults& results, std::size_t file) {
+  std::vector<std::vector<std::string>> proofs;
+  bool is_needed = false;
+  for (std::size_t i = 0; i < results.rules.size(); ++i) {
+    if (results.rules[i].file != file) continue;
+    proofs.emplace_back();
+    if (!results.rules[i].rule.by.empty()) continue;
+    proofs.back() = results.results[i].verdict.properties;
+    is_needed = true;
+  }
+  if (!is_needed) proofs.clear();
+  return proofs;
+}
+
 /// The record for programs that use these files without proving them again.
 ProvedRecord record_of(const VerifyResults& results) {
   ProvedRecord record{verifier::verifier_revision, results.properties_hash, {}};
-  for (const GivenFile& file : results.files) {
+  for (std::size_t i = 0; i < results.files.size(); ++i) {
+    const GivenFile& file = results.files[i];
     const std::vector<rules::Rule> rules = file.rules.rules();
     record.files.push_back({path(file.source.name()).filename().string(),
                             rules.size(),
@@ -235,6 +251,7 @@ ProvedRecord record_of(const VerifyResults& results) {
                             {}});
     for (const rules::Rule& rule : rules)
       record.files.back().float_classes += rules::digit_of(rules::float_class(rule));
+    record.files.back().by = proofs_not_stated(results, i);
   }
   return record;
 }

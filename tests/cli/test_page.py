@@ -72,6 +72,19 @@ def data_of(file):
     return json.loads(elements.data["report"]), json.loads(elements.data["details"])
 
 
+def test_the_page_says_by_what_a_rule_written_by_hand_is_proved(page, source_folder):
+    random = np.random.default_rng(1)
+    nodes = [helper.make_node("Tanh", ["x"], ["t"])]
+    for name in "qkv":
+        nodes += [helper.make_node("MatMul", ["t", f"w{name}"], [f"p{name}"]),
+                  helper.make_node("Add", [f"p{name}", f"b{name}"], [f"y{name}"])]
+    weights = [weight(f"w{name}", random.normal(size=(8, 4))) for name in "qkv"]
+    weights += [weight(f"b{name}", random.normal(size=4)) for name in "qkv"]
+    model = model_of(nodes, [floats("x", [16, 8])], [floats(f"y{name}", [16, 4]) for name in "qkv"], weights)
+    _, details = data_of(page(model, *MERGING, "--rules", source_folder / "rules" / "networks.rules"))
+    assert details["rules"]["matmul-bias-shared-factor"]["by"]
+
+
 def test_the_page_contains_the_report_and_needs_nothing_else(page, rules, tmp_path):  # noqa: F811
     file = page(projections(), *MERGING, "--rules", rules)
     report, details = data_of(file)

@@ -129,8 +129,23 @@ def test_only_what_is_proved_is_recorded(taso_verify, tmp_path):
     assert run(taso_verify, rules, "--record", record, "--no-cache").code == 0
     recorded = json.loads(record.read_text())
     assert [(file["name"], file["rules"]) for file in recorded["files"]] == [("my.rules", 2)]
+    # The properties that the proofs use, for rules that do not name them after `by`.
+    twice, shared = recorded["files"][0]["by"]
+    assert "relu" in twice and "matmul" in shared
+    rules.write_text(re.sub(r"(?<=relu\(x\)\n)", f"  by {twice}\n", SMALL))
+    assert run(taso_verify, rules, "--record", record, "--no-cache").code == 0
+    assert json.loads(record.read_text())["files"][0]["by"] == ["", shared]
+    rules.write_text(SMALL)
     assert run(taso_verify, "--properties-only", "--record", record).code == 2
     assert run(taso_verify, rules, "--record", rules).code == 2 and rules.read_text() == SMALL
+
+
+def test_of_rules_written_by_hand_it_is_recorded_by_what_they_are_proved(data):
+    record = json.loads((data.rules / "proved.json").read_text())
+    files = {file["name"]: file for file in record["files"]}
+    by = files["networks.rules"]["by"]
+    assert len(by) == files["networks.rules"]["rules"] and all(by)
+    assert "by" not in files["taso.rules"]  # taso-gen writes it behind each rule
 
 
 def test_rules_of_ones_own_are_proved(data, model, taso_verify, tmp_path):

@@ -69,7 +69,11 @@ std::optional<Details> page_details(const OptRun& run, const Candidate& candidat
     ModelDetails before = details_of(original, *candidate.cleaned, run.shapes, run.pricing);
     if (!candidate.clean_ups.empty()) add_types(before, onnx::import_model(original));
     ModelDetails after = details_of(candidate.edit->view(), *candidate.edit->imported(), run.shapes, run.pricing);
-    return compare_details(std::move(before), std::move(after), std::move(applied), run.rules.rules);
+    Details details = compare_details(std::move(before), std::move(after), std::move(applied), run.rules.rules);
+    for (RuleDetails& rule : details.rules)
+      if (const auto known = run.rules.by.find(rule.name); rule.by.empty() && known != run.rules.by.end())
+        rule.by = known->second;
+    return details;
   } catch (const InputError&) {
     return std::nullopt;
   }
