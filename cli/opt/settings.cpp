@@ -326,6 +326,7 @@ void resolve_target(const Raw& raw, OptSettings& options) {
   options.python = raw.python;
   options.prices_of = raw.prices_of;
   options.pricing.for_onnxruntime = true;
+  options.pricing.on_processor = options.target == OptSettings::Target::onnxruntime;
   options.pricing.with_own = true;
   // What is measured is not mixed with what others measured, nor is a file of the user's own.
   options.pricing.with_shipped = raw.no_measuring && raw.prices.empty();

@@ -16,9 +16,10 @@ constexpr double seconds_for_each = 0.06;
 /// A call that takes less is measured several times in one run: the start of a run takes microseconds.
 constexpr double short_nanoseconds = 400'000;
 constexpr double usual_copies = 8;
-/// The weights of all copies together stay in the cache, or surely do not.
-constexpr double warm_bytes = 8e6, cold_bytes = 48e6;
-constexpr double most_copies = 100;
+/// The weights of all copies together stay in the cache, or for the most part do not: processors with caches of hundreds
+/// of megabytes share them with others.
+constexpr double warm_bytes = 8e6, cold_bytes = 160e6;
+constexpr double most_copies = 340;
 /// Weights from memory are worth measuring if fetching them takes this share of the time.
 constexpr double memory_bytes_a_nanosecond = 10, noticeable_share = 0.05;
 /// No kernel takes less than calling it does.

@@ -133,6 +133,13 @@ Cost cost_again(const RecordedPrice& price, bool is_warm) {
   return rounded(price.again_nanoseconds > 0 ? price.again_nanoseconds : price.nanoseconds);
 }
 
+Cost RecordedPrices::Costs::between(Cost warm, Cost cold, double cold_share) {
+  if (cold_share <= 0) return warm;
+  if (cold_share >= 1) return cold;
+  return static_cast<Cost>(
+      std::llround(static_cast<double>(warm) * (1 - cold_share) + static_cast<double>(cold) * cold_share));
+}
+
 RecordedPrices::RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision)
     : database_(std::move(database)), machine_(std::move(machine)), precision_(precision), roofline_(precision) {
   factors_.fill(1);
@@ -232,7 +239,7 @@ RecordedPrices::Found RecordedPrices::find(const GraphView& view, const Kernel& 
 
 std::optional<Cost> RecordedPrices::measured(const GraphView& view, const Kernel& kernel) const {
   const std::optional<Costs> costs = find(view, kernel).costs;
-  return costs ? std::optional(is_warm_ ? costs->warm : costs->cold) : std::nullopt;
+  return costs ? std::optional(costs->price(cold_share_)) : std::nullopt;
 }
 
 bool RecordedPrices::is_incomplete(const GraphView& view, const Kernel& kernel) const {
@@ -246,7 +253,7 @@ Cost RecordedPrices::predicted(const GraphView& view, const Kernel& kernel, cons
                            : static_cast<double>(roofline_.price(view, kernel));
   const double cost = alone * (found.is_trusted ? 1 : caution_);
   const Cost rounded_cost = std::min(static_cast<Cost>(std::llround(cost)), highest_kernel_price);
-  return found.most ? std::min(rounded_cost, is_warm_ ? found.most->warm : found.most->cold) : rounded_cost;
+  return found.most ? std::min(rounded_cost, found.most->price(cold_share_)) : rounded_cost;
 }
 
 Cost RecordedPrices::price(const GraphView& view, const Kernel& kernel) const {
@@ -258,7 +265,7 @@ const LeastPrices& RecordedPrices::least_prices() const {
   const std::lock_guard one_at_a_time(least_guard_);
   if (least_) return *least_;
   auto made = std::make_unique<LeastPrices>();
-  const auto cost = [&](const Costs& costs) { return is_warm_ ? costs.warm : costs.cold; };
+  const auto cost = [&](const Costs& costs) { return costs.price(cold_share_); };
   for (const std::string& text : database_->calls(machine_))
     made->add(text, cost(Costs(*database_->find(machine_, text))));
   {
@@ -283,8 +290,7 @@ Cost RecordedPrices::least(const GraphView& view, const Kernel& kernel) const {
 
 PriceTwice RecordedPrices::price_twice(const GraphView& view, const Kernel& kernel) const {
   const Found found = find(view, kernel);
-  if (const std::optional<Costs>& costs = found.costs)
-    return is_warm_ ? PriceTwice{costs->warm, costs->warm_again} : PriceTwice{costs->cold, costs->cold_again};
+  if (const std::optional<Costs>& costs = found.costs) return {costs->price(cold_share_), costs->again(cold_share_)};
   const Cost cost = predicted(view, kernel, found);
   return {cost, cost};
 }

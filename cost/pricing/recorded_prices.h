@@ -45,12 +45,15 @@ class RecordedPrices : public KernelPrices {
   }
   double caution() const { return caution_; }
   /// Switches to prices with weights from the cache, or back. Not thread-safe against readers.
-  void set_warm(bool is_warm) {
-    is_warm_ = is_warm;
+  void set_warm(bool is_warm) { set_cold_share(is_warm ? 0 : 1); }
+  /// The same if this share of the weights has left the cache: prices lie between both.
+  void set_cold_share(double share) {
+    cold_share_ = share;
     forget_least_prices();
-    roofline_.set_warm(is_warm);
+    roofline_.set_warm(share < 0.5);
   }
-  bool is_warm() const { return is_warm_; }
+  double cold_share() const { return cold_share_; }
+  bool is_warm() const { return cold_share_ == 0; }
   /// Sets the cost of this call. Not thread-safe against readers.
   void learn(const Call& call, Cost cost) { learn(call, Costs{cost, cost, cost, cost}); }
   void learn(const Call& call, const RecordedPrice& price) { learn(call, Costs(price)); }
@@ -69,6 +72,10 @@ class RecordedPrices : public KernelPrices {
         : Costs(cost_of(price), cost_of(price, true), cost_again(price), cost_again(price, true)) {
       is_complete = price.is_complete();
     }
+    /// The price if this share of the weights has left the cache, and that of further calls of the same kernel.
+    Cost price(double cold_share) const { return between(warm, cold, cold_share); }
+    Cost again(double cold_share) const { return between(warm_again, cold_again, cold_share); }
+    static Cost between(Cost warm, Cost cold, double cold_share);
     Cost cold, warm, cold_again, warm_again;
     bool is_complete = true;
   };
@@ -91,7 +98,7 @@ class RecordedPrices : public KernelPrices {
   std::shared_ptr<const PriceDatabase> database_;
   std::string machine_;
   Precision precision_;
-  bool is_warm_ = false;
+  double cold_share_ = 1;
   double caution_ = 1;
   bool is_onnxruntime_ = false;
   std::array<double, kinds_of_kernels> factors_;  // of predictions in ONNX Runtime, by kind

@@ -44,6 +44,8 @@ struct PricingOptions {
   bool with_other_versions = false;
   /// Prices of operators in ONNX Runtime. The "GPU" then measures there.
   bool for_onnxruntime = false;
+  /// Weights come from the caches of a processor, or its memory, not those of a GPU.
+  bool on_processor = false;
   /// Without a GPU: chooses the machine whose prices count, instead of the first shipped one.
   std::function<std::string(const cost::PriceDatabase&)> machine = {};
 };
@@ -129,6 +131,7 @@ class Pricing {
 
   bool measures_;
   bool is_for_onnxruntime_;
+  bool is_on_processor_;
   std::unique_ptr<Watcher> watcher_;
   PriceStore store_;
   std::shared_ptr<gpu::Accelerator> gpu_;

@@ -42,6 +42,31 @@ TEST_CASE("a plan has the price of each kernel, and its price after itself") {
   CHECK(predicted > 50);
 }
 
+TEST_CASE("prices lie between those of weights within and outside the cache") {
+  const Graph graph =
+      parse_graph("graph\n  input x: float32[8, 16]\n  constant w: float32[16, 32]\n  y = matmul(x, w)\n  output y\n");
+  const WholeGraph view(graph);
+  const Kernel kernel = plan(view, Roofline()).steps.at(0).kernel;
+  const auto database = std::make_shared<PriceDatabase>();
+  database->set("M", cost::text_of(call_of(view, kernel, Precision::tf32).call), {900, 0, true, "", 400, 500, 900});
+  RecordedPrices prices(database, "M", Precision::tf32);
+  const auto at = [&](double share) {
+    prices.set_cold_share(share);
+    CHECK(prices.least(view, kernel) <= prices.price(view, kernel));
+    return prices.price_twice(view, kernel);
+  };
+  const PriceTwice warm = at(0), some = at(0.25), cold = at(1);
+  CHECK(warm.first < cold.first);
+  CHECK(warm.again < cold.again);
+  CHECK(some.first == warm.first + (cold.first - warm.first) / 4);
+  CHECK(some.again == warm.again + (cold.again - warm.again) / 4);
+  prices.set_cold_share(0.25);
+  CHECK_FALSE(prices.is_warm());
+  prices.set_warm(true);
+  CHECK(prices.is_warm());
+  CHECK(prices.price(view, kernel) == warm.first);
+}
+
 TEST_CASE("scalar_mul and mul by one number have the same price") {
   const auto text = [](std::string_view op, bool is_weight) {
     const Graph graph =
