@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 
 import pytest
@@ -11,6 +12,9 @@ SOURCE = pathlib.Path(os.environ.get("TASO_SOURCE_FOLDER", pathlib.Path(__file__
 
 
 def pytest_configure(config):
+    # A shell starts background jobs with interrupts ignored, and programs under test would inherit that.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "full: a long campaign, run by scripts/test --full")
     config.addinivalue_line("markers", "threads: runs programs on several threads, for the thread sanitizer")
 
