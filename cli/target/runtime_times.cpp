@@ -38,15 +38,18 @@ std::string_view name_of(RuntimeTimes::Written written) {
 std::string text_of(const RuntimeTimes& times) {
   std::vector<std::string> parts;
   if (times.original_seconds > 0)
-    parts.push_back(fmt::format("the original takes {}", cost::text_of_seconds(times.original_seconds)));
-  if (times.cleaned) parts.push_back(fmt::format("clean-ups alone are {}", ratio_text(*times.cleaned)));
-  if (times.found) parts.push_back(fmt::format("with the search it is {}", ratio_text(*times.found)));
+    parts.push_back(fmt::format("the model as read takes {}", cost::text_of_seconds(times.original_seconds)));
+  const auto against = [](std::string_view which, double seconds, const Ratio& ratio) {
+    return fmt::format("{} {}{}", which, seconds > 0 ? cost::text_of_seconds(seconds) + ", " : "", ratio_text(ratio));
+  };
+  if (times.cleaned) parts.push_back(against("cleaned up", times.cleaned_seconds, *times.cleaned));
+  if (times.found) parts.push_back(against("with the search", times.found_seconds, *times.found));
   if (!times.uncertain.empty()) parts.push_back(times.uncertain);
   if (parts.size() == 1 && times.uncertain.empty()) parts.push_back("nothing changed");
-  std::string text = fmt::format("target: {}: {}; kept: {}\n", times.machine, fmt::join(parts, ", "),
+  std::string text = fmt::format("target: {}: {}; kept: {}\n", times.machine, fmt::join(parts, "; "),
                                  times.written == RuntimeTimes::Written::found     ? "clean-ups and search"
                                  : times.written == RuntimeTimes::Written::cleaned ? "clean-ups"
-                                                                                   : "the original");
+                                                                                   : "the model as read");
   for (const RuntimeTimes::OwnOperator& own : times.own_operators)
     text += fmt::format("{}: {} at {} place{} ({}): {}\n", "ONNX Runtime's own operator", own.op, own.places,
                         own.places == 1 ? "" : "s", own.form,
