@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -140,6 +142,16 @@ std::string nothing_found(const SearchSummary& search) {
                      search.note.empty() ? "found" : "kept");
 }
 
+/// What the rules' savings leave out, and what they add up to with it.
+std::pair<std::string_view, std::string_view> names_of_rest(cost::Objective objective) {
+  switch (objective) {
+    case cost::Objective::time: return {"repeated kernels, copies", "predicted, sequential"};
+    case cost::Objective::memory: return {"places used again", "peak memory"};
+    case cost::Objective::launches: break;
+  }
+  return {"the whole plan", "kernels"};
+}
+
 /// How what the rules saved adds up to the difference of the predictions; rows of the table of rules.
 void add_up(const Summary& summary, Table& table) {
   const SearchSummary& search = *summary.search;
@@ -157,13 +169,11 @@ void add_up(const Summary& summary, Table& table) {
   const pricing::Figures &before = *summary.before.figures, &after = *summary.after.figures;
   const double from = before.of(search.objective), saved = from - after.of(search.objective);
   const auto is_worth_a_row = [&](double part) { return std::abs(part) >= 0.0005 * std::abs(from); };
-  const bool is_time = search.objective == cost::Objective::time;
-  if (is_worth_a_row(saved - rules)) row(is_time ? "repeated kernels, copies" : "the whole plan", "", saved - rules);
-  row(is_time                                       ? "predicted, sequential"
-      : search.objective == cost::Objective::memory ? "peak memory"
-                                                    : "kernels",
-      "", saved);
-  if (!is_time || before.concurrent_seconds <= 0 || after.concurrent_seconds <= 0) return;
+  const auto [rest, total] = names_of_rest(search.objective);
+  if (is_worth_a_row(saved - rules)) row(std::string(rest), "", saved - rules);
+  row(std::string(total), "", saved);
+  if (search.objective != cost::Objective::time || before.concurrent_seconds <= 0 || after.concurrent_seconds <= 0)
+    return;
   const double concurrent = before.concurrent_seconds - after.concurrent_seconds;
   if (!is_worth_a_row(concurrent - saved)) return;
   row("streams", "", concurrent - saved);
