@@ -348,6 +348,16 @@ def test_nothing_is_wider_than_a_narrow_window(page, opened, source_folder, widt
 
 
 @in_browser
+def test_long_names_break_in_a_narrow_window(page, opened):
+    name = "encoder/" + 50 * "a"
+    model = model_of([helper.make_node("Relu", ["x"], [name], name=name), helper.make_node("Tanh", [name], ["y"])],
+                     [floats("x", [2, 3])], [floats("y", [2, 3])])
+    shown = opened(page(model, name=f"{80 * 'm'}.onnx"), size=(360, 800))
+    shown.click("#graph-before .node", 1)
+    assert name in shown.text("#panel") and shown.run("document.documentElement.scrollWidth") <= 360
+
+
+@in_browser
 def test_wide_graphs_stand_one_below_the_other(page, opened):
     names = [f"b{i}" for i in range(24)]
     nodes = [helper.make_node("Identity", ["x"], ["i"])]

@@ -249,14 +249,15 @@ function show() {
   const isSingle = byId("workbench").classList.contains("single");
   const room = byId("workbench").clientWidth - (view.mode === "whole" ? 0 : REGIONS_WIDTH);
   const widest = Math.max(...["before", "after"].map((which) => windows[which].laid.width));
-  byId("workbench").classList.toggle("stacked", !isSingle && widest * 0.75 > room / 2);
-  // Both have one scale, and are as high as the higher one needs, within limits.
+  const isStacked = !isSingle && widest * 0.75 > room / 2;
+  byId("workbench").classList.toggle("stacked", isStacked);
+  // Both have one scale; side by side they are as high as the higher one needs, within limits.
   for (const which of ["before", "after"]) windows[which].fit();
   const scale = Math.min(...["before", "after"].map((which) => windows[which].scale));
-  const height = Math.max(...["before", "after"].map((which) => windows[which].laid.height));
+  const highest = Math.max(...["before", "after"].map((which) => windows[which].laid.height));
   for (const which of ["before", "after"]) {
-    byId(`graph-${which}`).style.height =
-        `${Math.min(Math.max(height * scale + 30, 160), view.mode === "whole" ? 640 : 560)}px`;
+    const height = (isStacked ? windows[which].laid.height : highest) * scale + 30;
+    byId(`graph-${which}`).style.height = `${Math.min(Math.max(height, 160), view.mode === "whole" ? 640 : 560)}px`;
     if (!isSingle) windows[which].fit(scale);
     windows[which].draw();
   }

@@ -303,7 +303,11 @@ function savings(search) {
   if (objective !== "time") {
     const [from, to] =
         objective === "memory" ? [a.peak_activation_bytes, b.peak_activation_bytes] : [a.kernels, b.kernels];
-    add("the whole plan", "in one layout, with all its memory", from - to - rules, from);
+    if (objective === "memory")
+      add("places used again", "rules save bytes that are written, many of them to the same place", from - to - rules,
+          from);
+    else
+      add("the whole plan", "in the faster layout", from - to - rules, from);
     lines.push({
       name: objective === "memory" ? "peak memory" : "kernels",
       about: `${cost(from)} → ${cost(to)}`,
