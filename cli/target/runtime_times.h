@@ -38,7 +38,7 @@ struct RuntimeTimes {
 };
 
 std::string_view name_of(RuntimeTimes::Written written);
-/// One or two lines, for people.
+/// Several lines, for people.
 std::string text_of(const RuntimeTimes& times);
 
 }  // namespace taso::cli
