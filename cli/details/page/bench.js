@@ -3,6 +3,11 @@
 
 const figures = JSON.parse(byId("data").textContent);
 const fileName = (path) => path.split(/[\\/]/).pop();
+// The file name, or the path as given if another model has the same name.
+const shownName = (one) =>
+    figures.models.some((other) => other.model !== one.model && fileName(other.model) === fileName(one.model)) ?
+    one.model :
+    fileName(one.model);
 const micro = (number) => time(number * 1e-6);
 
 function predictionOf(model) {
@@ -14,7 +19,7 @@ function predictionOf(model) {
 
 // The last model against the first, or the best of all if there are more; one sentence.
 function verdict() {
-  const [first, ...others] = figures.models, name = (model) => fileName(model.model);
+  const [first, ...others] = figures.models, name = shownName;
   const median = (model) => model.microseconds.median;
   if (!others.length) return `A run takes ${micro(median(first))} in the median${predictionOf(first)}`;
   const best = others.reduce((a, b) => b.speed_against_first.ratio > a.speed_against_first.ratio ? b : a);
@@ -26,12 +31,13 @@ function verdict() {
   if (isFaster(against) || isSlower(against))
     return `${title} is ${against.ratio.toFixed(3)} times as fast as ${name(first)} (${range(against)}): ${them}${
         expected}`;
-  return `${title} is as fast as ${name(first)}, within noise (${range(against)}): ${them}${expected}`;
+  return `No difference beyond noise between ${name(best)} and ${name(first)}: ${them} (${
+      range(against)} times as fast)${expected}`;
 }
 
 function fillHeader() {
   const models = figures.models;
-  byId("title").textContent = models.map((model) => fileName(model.model)).join(", ");
+  byId("title").textContent = models.map(shownName).join(", ");
   document.title = `${fileName(models[0].model)} – taso-bench`;
   const checks = models.map((model) => model.check).filter((check) => check);
   if (checks.length) {
@@ -40,6 +46,12 @@ function fillHeader() {
         .append(el("span", {class: `verdict ${isGood ? "good" : "bad"}`}, isGood ? "outputs agree" : "outputs differ"));
   }
   byId("headline").append(el("span", {class: "lead"}, `${verdict()}.`));
+  for (const model of models)
+    if (model.has_inputs_of_first === false)
+      byId("headline")
+          .append(
+              el("span", {class: "sub"},
+                 `${shownName(model)} takes other inputs than ${shownName(models[0])}: they do different work.`));
   byId("machine").textContent = [
     figures.device === "CPU" ? "CPU reference, no GPU: not the times of a fast runtime" : figures.device,
     figures.versions, figures.precision, figures.complete ? "" : "interrupted: fewer runs than asked for"
@@ -54,7 +66,7 @@ function fillTimes() {
   const rows =
       figures.models.map((model) => ({
                            cells: [
-                             el("code", {}, fileName(model.model)), micro(model.microseconds.median),
+                             el("code", {}, shownName(model)), micro(model.microseconds.median),
                              `${micro(model.microseconds["5_percent"])} to ${micro(model.microseconds["95_percent"])}`,
                              model.predicted_microseconds ? micro(model.predicted_microseconds) : "–",
                              el("div", {class: "bars"}, bar(model.microseconds.median, "after"),
@@ -132,7 +144,7 @@ function fillProfiles() {
                            }));
     byId("profiles")
         .append(
-            el("h3", {style: "margin-top:24px"}, fileName(model.model)),
+            el("h3", {style: "margin-top:24px"}, shownName(model)),
             el("p", {class: "note"},
                `${plural(model.profile.length, "kernel")}: ${micro(sum("predicted"))} predicted, ${
                    micro(sum("measured"))} measured, one after the other.`));
