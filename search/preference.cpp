@@ -91,8 +91,7 @@ Decision decide(cost::Objective objective, const ModelCost& before, const ModelC
   if (!is_better(objective, before, after))
     decision.why = "the written model would not be better";
   else if (decision.gain < least_gain)
-    decision.why = fmt::format("no {} graph found: the best saves {:.2g} %, and --min-gain is {:.3g} %",
-                               objective == cost::Objective::time ? "faster" : "better",
+    decision.why = fmt::format("the best saves {:.2f} %, and --min-gain is {:.3g} %",
                                100 * std::max(decision.gain, 0.0), 100 * least_gain);
   else
     decision.keeps = true;

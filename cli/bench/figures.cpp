@@ -10,6 +10,7 @@
 #include "cli/console/exit_code.h"
 #include "cli/console/table.h"
 #include "cli/console/version.h"
+#include "cost/plan/objective.h"
 #include "ops/core/random.h"
 
 namespace taso::cli {
@@ -19,12 +20,13 @@ constexpr int schema_version = 1;
 constexpr int resamplings = 500;
 
 std::string time_text(double microseconds) {
-  return microseconds < 10'000 ? fmt::format("{:.1f} µs", microseconds) : fmt::format("{:.2f} ms", microseconds / 1e3);
+  return microseconds < 1000 ? fmt::format("{:.1f} µs", microseconds) : cost::text_of_seconds(microseconds * 1e-6);
 }
 
 /// Rates below ten a second have three digits, because half an example is not one.
 std::string rate_text(double a_second) {
-  return a_second < 9.995 ? fmt::format("{:#.3g}", a_second) : fmt::format("{:.0f}", a_second);
+  return a_second < 9.995 ? fmt::format("{:#.3g}", a_second)
+                          : with_commas(static_cast<std::uint64_t>(std::llround(a_second)));
 }
 
 /// The file name, or the path as given if two files have the same name.
@@ -106,7 +108,7 @@ std::string table_of(const BenchReport& report) {
                           time_text(quantile(one.microseconds, 0.95)),
                           rate_text(static_cast<double>(one.examples) * 1e6 / std::max(median, 1e-9)),
                           one.predicted ? time_text(*one.predicted) : "",
-                          one.kernels > 0 ? fmt::format("{}", one.kernels) : "",
+                          one.kernels > 0 ? with_commas(one.kernels) : "",
                           one.device_bytes > 0 ? bytes_text(static_cast<std::uint64_t>(one.device_bytes)) : "",
                           one.check ? agreement_text(*one.check) : "not checked"});
   }
@@ -157,15 +159,14 @@ std::string profile_of(const BenchFigures& figures) {
   table.rows.push_back({"predicted", "measured", "kernel", "how"});
   table.numbers_from = 0;
   table.numbers_to = 1;
+  const auto profiled = [](double microseconds) { return cost::text_of_seconds(microseconds * 1e-6); };
   double predicted = 0, measured = 0;
   for (const BenchFigures::Kernel& kernel : figures.profile) {
-    table.rows.push_back({fmt::format("{:.2f}", kernel.predicted), fmt::format("{:.2f}", kernel.measured),
-                          kernel.operators, kernel.choice});
+    table.rows.push_back({profiled(kernel.predicted), profiled(kernel.measured), kernel.operators, kernel.choice});
     predicted += kernel.predicted;
     measured += kernel.measured;
   }
-  table.rows.push_back(
-      {fmt::format("{:.2f}", predicted), fmt::format("{:.2f}", measured), "sum in µs, sequential", ""});
+  table.rows.push_back({profiled(predicted), profiled(measured), "sum, sequential", ""});
   std::string text = table.text();
   if (!text.empty() && text.back() == '\n') text.pop_back();
   return text;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include <fmt/format.h>
+#include "ops/text/units.h"
 
 namespace taso::cli {
 namespace {
@@ -36,14 +36,6 @@ std::string Table::text() const {
   return text;
 }
 
-std::string bytes_text(std::uint64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} bytes", bytes);
-  double value = static_cast<double>(bytes);
-  for (const char* unit : {"KB", "MB", "GB"}) {
-    value /= 1024;
-    if (value < 999.5) return fmt::format("{:.{}f} {}", value, value < 9.95 ? 1 : 0, unit);
-  }
-  return fmt::format("{:.1f} TB", value / 1024);
-}
+std::string bytes_text(std::uint64_t bytes) { return text_of_bytes(static_cast<double>(bytes)); }
 
 }  // namespace taso::cli

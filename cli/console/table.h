@@ -17,7 +17,7 @@ struct Table {
   std::string text() const;
 };
 
-/// "512 MB", "1.5 GB": at most three digits
+/// "512 MiB", "1.50 GiB": three digits
 std::string bytes_text(std::uint64_t bytes);
 
 }  // namespace taso::cli

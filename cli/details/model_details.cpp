@@ -118,7 +118,7 @@ KernelDetails kernel_of(const cost::WholeGraph& graph, const cost::Plan::Step& s
   details.text = texts.empty() ? "change of image layout" : fmt::format("{}", fmt::join(texts, " → "));
   details.seconds = cost::in_units(cost::Objective::time, step.price);
   details.is_measured = pricing.times().measured(graph, kernel).has_value();
-  details.no_kernel = pricing::why_on_host(graph, kernel);
+  if (!pricing.is_for_onnxruntime()) details.no_kernel = pricing::why_on_host(graph, kernel);
   details.bytes = kernel.bytes + kernel.weight_bytes;
   details.operations = 2 * kernel.batches * kernel.rows * kernel.columns * kernel.depth + kernel.operations;
   return details;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/details/conditions.h"
 #include "ops/core/error.h"
 
 namespace taso::cli {
@@ -75,13 +76,15 @@ Json json_of_steps(const Details& details) {
     for (const rules::ValueNumber value : step.replaced) replaced.push_back(name_of_value(value));
     for (const rules::RewriteStep::Made& one : step.made) made.push_back(one.op);
     const cost::Objective objective = details.applied.objective;
+    SortedConditions conditions = sort_conditions(step.conditions);
     steps.push_back(
         {{"rule", step.rule},
          {"inputs", inputs},
          {"variables", variables},
          {"replaced", replaced},
          {"made", made},
-         {"conditions", step.conditions},
+         {"conditions", std::move(conditions.telling)},
+         {"plain", std::move(conditions.plain)},
          {"saved", cost::in_units(objective, step.cost_before) - cost::in_units(objective, step.cost_after)}});
   }
   return steps;

@@ -1,6 +1,7 @@
 #include "cli/details/story.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 
 #include "cli/console/exit_code.h"
 #include "cli/console/table.h"
+#include "cli/details/conditions.h"
 
 namespace taso::cli {
 namespace {
@@ -32,8 +34,25 @@ std::string place_of(const Details& details, const ChangedRegion& region) {
   return region.after.empty() ? "" : details.after.nodes[region.after.front()].outputs.front();
 }
 
+/// What had to hold: "x.1 = y.0: 768 = 768; and 3 evident conditions".
+std::string reasons_of(const rules::RewriteStep& step) {
+  const SortedConditions sorted = sort_conditions(step.conditions);
+  std::vector<std::string> parts;
+  for (const std::string& condition : sorted.telling) {
+    if (parts.size() == most_conditions) {
+      parts.push_back(fmt::format("{} more", sorted.telling.size() - most_conditions));
+      break;
+    }
+    parts.push_back(on_one_line(condition));
+  }
+  if (const std::size_t count = sorted.plain.size(); count > 0)
+    parts.push_back(fmt::format("{}{} evident condition{}", parts.empty() ? "" : "and ", with_commas(count),
+                                count == 1 ? "" : "s"));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 /// The rules of a region: each once, with the first place where it applied.
-std::string rules_of(const Details& details, const ChangedRegion& region) {
+std::string rules_of(const Details& details, const ChangedRegion& region, bool is_one_of_many) {
   std::vector<std::pair<std::string, std::size_t>> counts;
   std::map<std::string, const rules::RewriteStep*> first;
   for (const std::size_t step : region.steps) {
@@ -49,19 +68,16 @@ std::string rules_of(const Details& details, const ChangedRegion& region) {
   for (const auto& counted_rule : counts) {
     const std::string& name = counted_rule.first;  // a lambda cannot capture a structured binding with clang 14
     const std::size_t count = counted_rule.second;
-    text += fmt::format("    {}{}\n", name, count > 1 ? fmt::format(", {} times", with_commas(count)) : "");
+    text +=
+        fmt::format("    {}{}\n", name,
+                    count > 1 ? fmt::format(", {} times{}", with_commas(count), is_one_of_many ? " in each" : "") : "");
     const auto rule = std::find_if(details.rules.begin(), details.rules.end(),
                                    [&](const RuleDetails& one) { return one.name == name; });
+    if (rule != details.rules.end() && !rule->comments.empty())
+      text += fmt::format("      {}\n", fmt::join(rule->comments, " "));
     if (rule != details.rules.end()) text += fmt::format("      {}  ⇒  {}\n", rule->source, rule->target);
-    std::vector<std::string> conditions;
-    for (const std::string& condition : first[name]->conditions) {
-      if (conditions.size() == most_conditions) {
-        conditions.push_back(fmt::format("{} more", first[name]->conditions.size() - most_conditions));
-        break;
-      }
-      conditions.push_back(on_one_line(condition));
-    }
-    if (!conditions.empty()) text += fmt::format("      because {}\n", fmt::join(conditions, "; "));
+    if (const std::string reasons = reasons_of(*first[name]); !reasons.empty())
+      text += fmt::format("      because {}\n", reasons);
     if (rule != details.rules.end() && !rule->by.empty())
       text += fmt::format("      proved by {}\n", fmt::join(rule->by, ", "));
   }
@@ -77,7 +93,11 @@ std::string story_of(const Details& details) {
     ++alike[region.like];
     saved[region.like] += region.saved;
   }
-  std::string text = "changes:";
+  std::string text = details.regions.empty()
+                         ? "changes: none"
+                         : fmt::format("changes: {} place{} in {} way{}, from the model as read to the result",
+                                       with_commas(details.regions.size()), details.regions.size() == 1 ? "" : "s",
+                                       with_commas(alike.size()), alike.size() == 1 ? "" : "s");
   std::size_t told = 0;
   for (std::size_t i = 0; i < details.regions.size(); ++i) {
     const ChangedRegion& region = details.regions[i];
@@ -91,13 +111,14 @@ std::string story_of(const Details& details) {
                     counted(details.before, details.fates_before, region.before),
                     counted(details.after, details.fates_after, region.after), on_one_line(place_of(details, region)));
     if (!region.steps.empty())
-      text += fmt::format("    saves {}{}\n", cost::text_of_cost(details.applied.objective, saved[i]),
-                          alike[i] > 1 ? " in all" : "");
+      text +=
+          fmt::format("    {} {}{}\n", saved[i] < 0 ? "costs" : "saves",
+                      cost::text_of_cost(details.applied.objective, std::abs(saved[i])), alike[i] > 1 ? " in all" : "");
     if (!region.clean_ups.empty()) text += fmt::format("    clean-ups: {}\n", fmt::join(region.clean_ups, ", "));
-    text += rules_of(details, region);
+    text += rules_of(details, region, alike[i] > 1);
     if (text.back() == '\n') text.pop_back();
   }
-  return details.regions.empty() ? "changes: none" : text;
+  return text;
 }
 
 }  // namespace taso::cli

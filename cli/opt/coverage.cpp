@@ -171,10 +171,11 @@ std::string text_of(const Coverage& coverage) {
 std::string table_of(const Coverage& coverage) {
   Table table{{{"operator", "count", "time", "share", "runs on", "not understood because", "for example"}}, 1, 4};
   for (const OpaqueGroup& group : groups_of(coverage))
-    table.rows.push_back({on_one_line(group.op), with_commas(group.count), cost::text_of_seconds(group.seconds),
-                          percent_of(group.seconds, coverage.seconds),
-                          group.no_kernel.empty() ? "GPU" : fmt::format("host: {}", on_one_line(group.no_kernel)),
-                          on_one_line(group.reason), on_one_line(group.at.front())});
+    table.rows.push_back(
+        {on_one_line(group.op), with_commas(group.count), cost::text_of_seconds(group.seconds),
+         percent_of(group.seconds, coverage.seconds),
+         group.no_kernel.empty() ? coverage.runs_on : fmt::format("host: {}", on_one_line(group.no_kernel)),
+         on_one_line(group.reason), on_one_line(group.at.front())});
   std::string text =
       fmt::format("understood {} of {} operators", with_commas(coverage.understood), with_commas(coverage.operators));
   double opaque = 0;

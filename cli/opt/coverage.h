@@ -24,8 +24,9 @@ struct Coverage {
     double seconds = 0;          ///< predicted; 0 if it needs no work at run time, or sizes are not known
     std::string no_kernel = {};  ///< why the host computes it; empty if the GPU does, or nobody has to
   };
-  std::vector<Opaque> opaque;  ///< in the order of the model
-  double seconds = 0;          ///< predicted, of the whole model; 0 if not known
+  std::vector<Opaque> opaque;   ///< in the order of the model
+  double seconds = 0;           ///< predicted, of the whole model; 0 if not known
+  std::string runs_on = "GPU";  ///< what runs all but what the host computes
 
   bool is_complete() const { return opaque.empty(); }
 };

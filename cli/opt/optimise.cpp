@@ -267,13 +267,23 @@ ExitCode tell_coverage(const OptRun& run, Summary summary) {
   return interrupted() ? ExitCode::interrupted : ExitCode::done;
 }
 
+/// This model's story, and then what holds for all models of its kind.
+void explain(const Summary& summary, Console& console) {
+  if (summary.details) console.say(Level::result, "\n" + story_of(*summary.details));
+  if (!summary.search) return;
+  const SearchSummary& search = *summary.search;
+  if (!search.corrections.empty()) console.say(Level::result, search.corrections);
+  console.say(Level::result, "\n" + search.selection);
+  if (!search.selected.empty()) console.say(Level::detail, search.selected);
+}
+
 void conclude(const OptSettings& options, const Summary& summary, Console& console) {
   if (options.report) write_output(*options.report, report_of(summary));
   if (options.html) write_output(*options.html, page_of(report_of(summary), summary.details));
   console.say(Level::result, table_of(summary));
   if (options.html && !is_standard_stream(*options.html))
     console.say(Level::result, fmt::format("page: {}", on_one_line(options.html->string())));
-  if (options.explain && summary.details) console.say(Level::result, "\n" + story_of(*summary.details));
+  if (options.explain) explain(summary, console);
   console.verdict(!summary.failed(), summary.verdict());
 }
 
@@ -348,6 +358,7 @@ ExitCode optimise(const OptSettings& options, Console& console, std::shared_ptr<
   summary.details = std::move(result.draft->details);
   summary.coverage = std::move(result.coverage);
   summary.passes = std::move(result.passes);
+  summary.cleaned_nodes = result.cleaned_nodes;
   summary.search = std::move(result.search);
   summary.confirmed = result.confirmed;
   summary.in_runtime = std::move(result.in_runtime);

@@ -265,6 +265,7 @@ void SearchSummary::give_up(const std::string& reason) {
   applied.clear();
   steps.clear();
   names.clear();
+  corrections.clear();
   if (gap) {  // the bound holds for the given graph too, but regions were those of the result
     gap->cost = gap->given;
     gap->regions.clear();
@@ -294,7 +295,12 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   summary.architecture = selection.architecture;
   summary.all_rules = selection.choice.reason;
   summary.chosen = selection.choice.rules.size();
-  console.say(options.explain ? Console::Level::result : Console::Level::detail, explain(selection));
+  summary.selection = explain(selection);
+  summary.selected = list_of(selection);
+  if (!options.explain) {  // else the story of the model comes first
+    console.say(Console::Level::detail, summary.selection);
+    if (!summary.selected.empty()) console.say(Console::Level::detail, summary.selected);
+  }
   search::SearchOptions searching;
   searching.alpha = options.alpha;
   searching.budget = options.budget;
@@ -361,7 +367,7 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
                         cost::in_units(options.objective, found.run_after.concurrent)};
   count_applied(found.steps, summary);
   if (found.steps.empty()) return summary;
-  console.say(options.explain ? Console::Level::result : Console::Level::detail, what_was_applied(rules, summary));
+  console.say(Console::Level::detail, what_was_applied(rules, summary));
   summary.steps = found.steps;
   summary.names = names_of(imported, found.steps);
   if (found.cost_after > found.cost_before) {  // a certificate must not contain steps that make the graph slower
@@ -379,8 +385,8 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
     const cost::WholeGraph view(written, pricing::sizes_from(written, shapes), found.layout);
     const cost::Plan plan = cost::plan(view, prices);
     summary.after = cost::in_units(options.objective, std::max(plan.cost, found.cost_after));
-    if (const std::string share = share_of_corrections(view, plan); !share.empty())
-      console.say(options.explain ? Console::Level::result : Console::Level::detail, share);
+    summary.corrections = share_of_corrections(view, plan);
+    if (!summary.corrections.empty() && !options.explain) console.say(Console::Level::detail, summary.corrections);
   } catch (const InputError& error) {
     summary.give_up(fmt::format("the optimised graph cannot be written: {}", error.what()));
     return summary;

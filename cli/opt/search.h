@@ -27,6 +27,8 @@ struct SearchSummary {
   std::string rules_hash;                         ///< of the rule set
   search::Architecture architecture;              ///< the recognised kind of network
   std::string all_rules;                          ///< why all rules were used; empty if some were chosen
+  std::string selection, selected;                ///< which rules were chosen, and their names, for --explain
+  std::string corrections;                        ///< the share of corrections in the time; empty if there are none
   std::size_t rules = 0, chosen = 0, usable = 0;  ///< given; chosen; able to match this model's operators
   rules::FloatMode float_mode = rules::FloatMode::usual;
   std::size_t not_admitted = 0;                                ///< given, but excluded by --float

@@ -69,13 +69,19 @@ std::string explain(const RuleSelection& selection) {
                                  selection.architecture.reason);
   if (!choice.reason.empty())
     return text + fmt::format("the search uses all {} rules: {}", choice.rules.size(), choice.reason);
-  text += fmt::format(
-      "the search uses {} rules: {} paid off for this kind of network, {} for other kinds, {} are always used; {} "
-      "others are used where they save time at once",
-      choice.rules.size(), choice.paid, choice.paid_elsewhere, choice.kept, choice.others.size());
+  return text + fmt::format(
+                    "the search uses {} rules: {} paid off for this kind of network, {} for other kinds, {} are always "
+                    "used; {} others are used where they save time at once (-v lists them)",
+                    choice.rules.size(), choice.paid, choice.paid_elsewhere, choice.kept, choice.others.size());
+}
+
+std::string list_of(const RuleSelection& selection) {
+  const search::RuleChoice& choice = selection.choice;
+  if (!choice.reason.empty()) return "";
+  std::string text;
   std::span<const rules::Rule> rest = choice.rules;
   const auto list = [&](std::string_view title, std::size_t count) {
-    if (count > 0) text += fmt::format("\n{}:{}", title, on_lines(rest.first(count)));
+    if (count > 0) text += fmt::format("{}{}:{}", text.empty() ? "" : "\n", title, on_lines(rest.first(count)));
     rest = rest.subspan(count);
   };
   list("paid off for this kind of network, best first", choice.paid);

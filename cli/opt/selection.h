@@ -22,7 +22,9 @@ struct RuleSelection {
 RuleSelection select_rules(const Graph& graph, const std::vector<rules::Rule>& rules, std::size_t extra,
                            const OptSettings& options, Console& console);
 
-/// The recognised kind of network and the chosen rules, for `--explain`.
+/// The recognised kind of network and how many rules were chosen, for `--explain`; two lines.
 std::string explain(const RuleSelection& selection);
+/// The names of the chosen rules; empty if none were chosen.
+std::string list_of(const RuleSelection& selection);
 
 }  // namespace taso::cli

@@ -1,7 +1,10 @@
 #include "cli/opt/summary.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +17,7 @@
 #include "onnx/model/model_tensors.h"
 #include "onnx/model/proto.h"
 #include "onnx/model/tensor_data.h"
+#include "ops/text/units.h"
 
 namespace taso::cli {
 namespace {
@@ -67,14 +71,14 @@ std::vector<Row> operator_rows(const Summary& summary) {
 }
 
 std::vector<Row> figure_rows(const pricing::Figures& before, const pricing::Figures& after) {
-  const auto whole = [](double number) { return with_commas(static_cast<std::uint64_t>(number)); };
   const auto share = [](const pricing::Figures& figures) {
     return fmt::format("{:.0f} %", figures.seconds > 0 ? 100 * figures.measured / figures.seconds : 0);
   };
   std::vector<Row> rows{
       {"kernels", with_commas(before.launches), with_commas(after.launches)},
-      {"bytes moved", whole(before.bytes_moved), whole(after.bytes_moved)},
-      {"peak memory", whole(static_cast<double>(before.peak_bytes)), whole(static_cast<double>(after.peak_bytes))},
+      {"bytes moved", text_of_bytes(before.bytes_moved), text_of_bytes(after.bytes_moved)},
+      {"peak memory", text_of_bytes(static_cast<double>(before.peak_bytes)),
+       text_of_bytes(static_cast<double>(after.peak_bytes))},
       {"predicted, sequential", cost::text_of_seconds(before.seconds), cost::text_of_seconds(after.seconds)},
       {"share measured", share(before), share(after)}};
   if (before.concurrent_seconds > 0 && after.concurrent_seconds > 0) {
@@ -99,6 +103,19 @@ std::string warning_of(const Summary& summary) {
       cost::text_of_seconds(gain), cost::text_of_seconds(guessed));
 }
 
+bool has_clean_ups(const Summary& summary) {
+  return std::any_of(summary.passes.begin(), summary.passes.end(),
+                     [](const onnx::CleanupCount& pass) { return pass.count > 0; });
+}
+
+/// Who left out how many operators; empty if that is clear.
+std::string shares_of_operators(const Summary& summary) {
+  if (!summary.cleaned_nodes || !summary.search || !summary.search->changed()) return "";
+  if (*summary.cleaned_nodes == summary.before.total()) return "";
+  return fmt::format("; {} operators as read, {} cleaned up, {} in the result", with_commas(summary.before.total()),
+                     with_commas(*summary.cleaned_nodes), with_commas(summary.after.total()));
+}
+
 std::string sizes_text(const pricing::AssumedSizes& assumed) {
   if (assumed.empty()) return "";
   constexpr std::size_t most = 6;
@@ -121,7 +138,46 @@ std::string sizes_text(const pricing::AssumedSizes& assumed) {
 }
 
 std::string nothing_found(const SearchSummary& search) {
-  return search.objective == cost::Objective::time ? "no faster graph found" : "no better graph found";
+  return fmt::format("no {} graph {}", search.objective == cost::Objective::time ? "faster" : "better",
+                     search.note.empty() ? "found" : "kept");
+}
+
+/// What the rules' savings leave out, and what they add up to with it.
+std::pair<std::string_view, std::string_view> names_of_rest(cost::Objective objective) {
+  switch (objective) {
+    case cost::Objective::time: return {"repeated kernels, copies", "predicted, sequential"};
+    case cost::Objective::memory: return {"places used again", "peak memory"};
+    case cost::Objective::launches: break;
+  }
+  return {"the whole plan", "kernels"};
+}
+
+/// How what the rules saved adds up to the difference of the predictions; rows of the table of rules.
+void add_up(const Summary& summary, Table& table) {
+  const SearchSummary& search = *summary.search;
+  const auto row = [&](std::string name, std::string times, double saved) {
+    table.rows.push_back({std::move(name), std::move(times), cost::text_of_cost(search.objective, saved)});
+  };
+  std::size_t count = 0;
+  double rules = 0;
+  for (const auto& one : search.applied) {
+    count += one.count;
+    rules += one.saved;
+  }
+  if (search.applied.size() > 1) row("all rules", with_commas(count), rules);
+  if (!summary.before.figures || !summary.after.figures) return;
+  const pricing::Figures &before = *summary.before.figures, &after = *summary.after.figures;
+  const double from = before.of(search.objective), saved = from - after.of(search.objective);
+  const auto is_worth_a_row = [&](double part) { return std::abs(part) >= 0.0005 * std::abs(from); };
+  const auto [rest, total] = names_of_rest(search.objective);
+  if (is_worth_a_row(saved - rules)) row(std::string(rest), "", saved - rules);
+  row(std::string(total), "", saved);
+  if (search.objective != cost::Objective::time || before.concurrent_seconds <= 0 || after.concurrent_seconds <= 0)
+    return;
+  const double concurrent = before.concurrent_seconds - after.concurrent_seconds;
+  if (!is_worth_a_row(concurrent - saved)) return;
+  row("streams", "", concurrent - saved);
+  row("predicted, concurrent", "", concurrent);
 }
 
 /// Regions whose gap is worth a line.
@@ -164,7 +220,8 @@ std::string lines_of(const SearchSummary::Gap& gap, cost::Objective objective) {
   return text + "\n" + table.text() + "\n";
 }
 
-std::string lines_of(const SearchSummary& search) {
+std::string lines_of_search(const Summary& summary) {
+  const SearchSummary& search = *summary.search;
   std::string tried;
   if (search.tried > 0)
     tried = fmt::format(", {} graphs timed with {} kernels", with_commas(search.tried),
@@ -176,11 +233,12 @@ std::string lines_of(const SearchSummary& search) {
     text += fmt::format("rules left out because their results failed the check: {} ({})\n",
                         fmt::join(search.left_out, ", "), on_one_line(search.objection));
   if (search.gap) text += lines_of(*search.gap, search.objective);
-  if (!search.note.empty()) return text + fmt::format("result discarded: {}\n", on_one_line(search.note));
+  if (!search.note.empty()) return text + fmt::format("{}: {}\n", nothing_found(search), on_one_line(search.note));
   if (!search.changed()) return text + nothing_found(search) + "\n";
   Table table{{{"rule", "times", "saved"}}, 1, 3};
   for (const auto& one : search.applied)
     table.rows.push_back({one.rule, with_commas(one.count), cost::text_of_cost(search.objective, one.saved)});
+  add_up(summary, table);
   return text + "\n" + table.text() + "\n";
 }
 
@@ -214,7 +272,7 @@ ModelCounts count_model(const onnx::Model& model) {
 
 bool Summary::changed() const {
   if (search && search->changed()) return true;
-  return std::any_of(passes.begin(), passes.end(), [](const onnx::CleanupCount& pass) { return pass.count > 0; });
+  return has_clean_ups(*this);
 }
 
 std::string Summary::verdict() const {
@@ -261,23 +319,27 @@ std::string describe_coverage(const Summary& summary) {
 
 std::string table_of(const Summary& summary) {
   std::vector<Row> rows = operator_rows(summary);
-  rows.insert(rows.begin(), {"operator", "before", "after"});
-  rows.push_back({"bytes", with_commas(summary.before.bytes), with_commas(summary.after.bytes)});
-  if (summary.before.figures && summary.after.figures)
+  rows.insert(rows.begin(), {"operator", "as read", "result"});
+  rows.push_back({"file", bytes_text(summary.before.bytes), bytes_text(summary.after.bytes)});
+  if (summary.before.figures && summary.after.figures) {
+    rows.push_back({"", "", ""});
+    rows.push_back({"a run, as predicted", has_clean_ups(summary) ? "cleaned up" : "as read", "result"});
     for (Row& row : figure_rows(*summary.before.figures, *summary.after.figures)) rows.push_back(std::move(row));
+  }
   Table table{{}, 1, 3};
   for (const Row& row : rows) table.rows.push_back({row.name, row.before, row.after});
   std::string text = table.text();
   std::vector<std::string> applied;
   for (const onnx::CleanupCount& pass : summary.passes)
     if (pass.count > 0) applied.push_back(fmt::format("{} {}", pass.pass, with_commas(pass.count)));
-  text += fmt::format("\nclean-ups: {}\n", applied.empty() ? "none" : fmt::format("{}", fmt::join(applied, ", ")));
+  text += fmt::format("\nclean-ups: {}{}\n", applied.empty() ? "none" : fmt::format("{}", fmt::join(applied, ", ")),
+                      shares_of_operators(summary));
   if (summary.coverage) text += text_of(*summary.coverage) + "\n";
   if (!summary.prices.empty()) text += fmt::format("prices: {}\n", summary.prices);
   text += sizes_text(summary.assumed);
   if (summary.after.figures && !summary.after.figures->no_lanes.empty())
     text += fmt::format("concurrent time not predicted: {}\n", on_one_line(summary.after.figures->no_lanes));
-  if (summary.search) text += lines_of(*summary.search);
+  if (summary.search) text += lines_of_search(summary);
   text += warning_of(summary);
   if (summary.confirmed)
     text += fmt::format("on the GPU: {:.3f} times as fast ({:.3f} to {:.3f})\n", summary.confirmed->value,

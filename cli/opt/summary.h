@@ -36,16 +36,17 @@ struct Summary {
   std::optional<std::string> engine;  ///< "model.taso, for NVIDIA H200", if one was written
   ModelCounts before, after;
   std::vector<onnx::CleanupCount> passes;
-  std::optional<Coverage> coverage;        ///< of the searched graph; missing if the model cannot be imported
-  std::string prices;                      ///< where they come from
-  std::size_t measured = 0;                ///< kernels measured on the GPU in this run
-  double measuring = 0;                    ///< seconds that this took
-  std::optional<SearchSummary> search;     ///< missing if there was no search
-  std::optional<Ratio> confirmed;          ///< how many times as fast it is on the GPU; missing without --confirm
-  std::optional<RuntimeTimes> in_runtime;  ///< with --target onnxruntime
-  std::optional<onnx::CheckResult> check;  ///< missing if the check is off
-  pricing::AssumedSizes assumed;           ///< sizes that the prices assume
-  std::optional<Details> details;          ///< for the page, if one is written
+  std::optional<std::size_t> cleaned_nodes;  ///< after the clean-ups and before the search; missing with --coverage
+  std::optional<Coverage> coverage;          ///< of the searched graph; missing if the model cannot be imported
+  std::string prices;                        ///< where they come from
+  std::size_t measured = 0;                  ///< kernels measured on the GPU in this run
+  double measuring = 0;                      ///< seconds that this took
+  std::optional<SearchSummary> search;       ///< missing if there was no search
+  std::optional<Ratio> confirmed;            ///< how many times as fast it is on the GPU; missing without --confirm
+  std::optional<RuntimeTimes> in_runtime;    ///< with --target onnxruntime
+  std::optional<onnx::CheckResult> check;    ///< missing if the check is off
+  pricing::AssumedSizes assumed;             ///< sizes that the prices assume
+  std::optional<Details> details;            ///< for the page, if one is written
   unsigned samples = 0;
   std::uint64_t seed = 0;
   std::vector<std::pair<std::string, double>> seconds;  ///< by phase

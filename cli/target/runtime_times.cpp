@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/console/table.h"
 #include "cost/plan/objective.h"
 
 namespace taso::cli {
@@ -36,17 +37,20 @@ std::string_view name_of(RuntimeTimes::Written written) {
 }
 
 std::string text_of(const RuntimeTimes& times) {
-  std::vector<std::string> parts;
-  if (times.original_seconds > 0)
-    parts.push_back(fmt::format("the original takes {}", cost::text_of_seconds(times.original_seconds)));
-  if (times.cleaned) parts.push_back(fmt::format("clean-ups alone are {}", ratio_text(*times.cleaned)));
-  if (times.found) parts.push_back(fmt::format("with the search it is {}", ratio_text(*times.found)));
-  if (!times.uncertain.empty()) parts.push_back(times.uncertain);
-  if (parts.size() == 1 && times.uncertain.empty()) parts.push_back("nothing changed");
-  std::string text = fmt::format("target: {}: {}; kept: {}\n", times.machine, fmt::join(parts, ", "),
-                                 times.written == RuntimeTimes::Written::found     ? "clean-ups and search"
-                                 : times.written == RuntimeTimes::Written::cleaned ? "clean-ups"
-                                                                                   : "the original");
+  std::string text = fmt::format("target: {}\n", times.machine);
+  Table table{{}, 1, 2};
+  const auto run = [&](const char* model, double seconds, const std::optional<Ratio>& ratio) {
+    table.rows.push_back({model, cost::text_of_seconds(seconds), ratio ? ratio_text(*ratio) : ""});
+  };
+  if (times.original_seconds > 0) run("  as read", times.original_seconds, std::nullopt);
+  if (times.cleaned) run("  cleaned up", times.cleaned_seconds, times.cleaned);
+  if (times.found) run("  with the search", times.found_seconds, times.found);
+  text += table.text();
+  text += fmt::format("kept: {}{}\n",
+                      times.written == RuntimeTimes::Written::found     ? "clean-ups and search"
+                      : times.written == RuntimeTimes::Written::cleaned ? "clean-ups"
+                                                                        : "the model as read",
+                      times.uncertain.empty() ? "" : "; " + times.uncertain);
   for (const RuntimeTimes::OwnOperator& own : times.own_operators)
     text += fmt::format("{}: {} at {} place{} ({}): {}\n", "ONNX Runtime's own operator", own.op, own.places,
                         own.places == 1 ? "" : "s", own.form,

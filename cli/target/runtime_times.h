@@ -18,6 +18,7 @@ struct RuntimeTimes {
   std::optional<Ratio> cleaned, found;    ///< how many times as fast as the original
   std::optional<Ratio> found_to_cleaned;  ///< how many times as fast as the cleaned-up model
   double cleaned_seconds = 0;             ///< of a run of the cleaned-up model; 0 if nothing ran
+  double found_seconds = 0;               ///< of a run of what the search found; 0 if it did not run
   double predicted_seconds = 0;           ///< the same as predicted: the sum of its kernels; 0 if it has no plan
   std::optional<double> predicted;        ///< how many times as fast as the cleaned-up model it should have been
   std::string uncertain;                  ///< why the runs did not decide; else empty
@@ -37,7 +38,7 @@ struct RuntimeTimes {
 };
 
 std::string_view name_of(RuntimeTimes::Written written);
-/// One or two lines, for people.
+/// Several lines, for people.
 std::string text_of(const RuntimeTimes& times);
 
 }  // namespace taso::cli

@@ -4,16 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "ops/text/units.h"
+
 namespace taso::cost {
-namespace {
-
-std::string text_of_bytes(double bytes) {
-  if (bytes >= 1e9) return fmt::format("{:.3f} GB", bytes / 1e9);
-  if (bytes >= 1e6) return fmt::format("{:.3f} MB", bytes / 1e6);
-  return bytes >= 1e3 ? fmt::format("{:.3f} kB", bytes / 1e3) : fmt::format("{:.0f} B", bytes);
-}
-
-}  // namespace
 
 std::optional<Objective> objective_named(std::string_view name) {
   for (const Objective one : {Objective::time, Objective::memory, Objective::launches})

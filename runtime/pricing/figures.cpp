@@ -69,7 +69,7 @@ Figures figures_of(const Graph& graph, const cost::DimensionSizes& sizes, const 
       figures.measured += cost::in_units(cost::Objective::time, step.price);
     if (step.kernel.kind != cost::Kernel::Kind::opaque || view.opaque(step.kernel.main) == nullptr) continue;
     figures.opaque.push_back({view.opaque(step.kernel.main)->serial, cost::in_units(cost::Objective::time, step.price),
-                              why_on_host(view, step.kernel)});
+                              pricing.is_for_onnxruntime() ? "" : why_on_host(view, step.kernel)});
   }
   if (!pricing.is_for_onnxruntime()) add_lanes(figures, view, graph, laid_out, pricing);
   return figures;

@@ -115,7 +115,7 @@ def test_all_programs_know_the_operator(sources, tmp_path):
     onnx.save(model, tmp_path / "model.onnx")
     told = run(build / "bin/taso-opt", tmp_path / "model.onnx", "-o", tmp_path / "out.onnx")
     assert "understood 4 of 4 operators" in told, told
-    assert told.rstrip().endswith(("PASSED", "no faster graph found")), told
+    assert told.rstrip().endswith(("PASSED", "no faster graph found", "no faster graph kept")), told
     x = numpy.random.randn(4, 8).astype("float32")
     before, after = (onnxruntime.InferenceSession(str(tmp_path / name)).run(None, {"x": x})
                      for name in ("model.onnx", "out.onnx"))

@@ -575,7 +575,7 @@ def test_a_folder_that_is_not_writable(gen, tmp_path):
 
 def test_a_memory_limit_that_is_too_small(gen, tmp_path):
     done = gen("-o", tmp_path / "out.rules", *FEW, "--memory-limit", "1M")
-    assert done.code == 6 and "the memory limit of 1.0 MB is too small" in done.err, done
+    assert done.code == 6 and "the memory limit of 1.00 MiB is too small" in done.err, done
     assert len(done.err.splitlines()) == 1 and not os.listdir(tmp_path)
     done = gen("-o", tmp_path / "out.rules", "--operators", "taso", "--max-ops", "4", "--memory-limit", "100M")
     assert done.code == 6 and "memory limit" in done.err and set(os.listdir(tmp_path)) <= KEPT, done

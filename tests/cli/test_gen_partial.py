@@ -105,7 +105,8 @@ def test_the_search_uses_them(written, taso_opt, tmp_path):
                      [weight("w", random.normal(size=(4, 3, 3, 3)))])
     onnx.save(model, tmp_path / "in.onnx")
     done = run(taso_opt, tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "--extra-rules", written / "x.rules")
-    assert done.code == 0 and done.err.splitlines()[-1] in ("PASSED", "no faster graph found"), done
+    assert done.code == 0, done
+    assert done.err.splitlines()[-1] in ("PASSED", "no faster graph found", "no faster graph kept"), done
     assert (tmp_path / "out.onnx").is_file()
 
 
@@ -126,7 +127,7 @@ def test_a_corrected_program_in_a_model(taso_opt, taso_verify, source_folder, tm
     done = run(taso_opt, tmp_path / "in.onnx", "-o", tmp_path / "out.onnx", "--rules", rules, "--prices",
                tmp_path / "dear.prices", "--explain")
     assert done.code == 0 and done.err.splitlines()[-1] == "PASSED", done
-    assert re.search(r"^  conv-of-3-space-to-batch-2d-height, 1 time: Right where i2 < ", done.err, re.MULTILINE), done
+    assert re.search(r"^    conv-of-3-space-to-batch-2d-height\n      Right where i2 < ", done.err, re.MULTILINE), done
     assert re.search(r"^corrections: \d+ of \d+ kernels, \d+\.\d % of their time$", done.err, re.MULTILINE), done
     operators = [node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node]
     assert operators.count("Conv") == 2 and "Concat" in operators, operators

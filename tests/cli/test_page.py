@@ -2,7 +2,9 @@
 
 import html.parser
 import json
+import pathlib
 import re
+import sys
 
 import numpy as np
 import onnx
@@ -15,6 +17,7 @@ from test_search import MERGING, projections, rules  # noqa: F401: a fixture
 
 in_browser = pytest.mark.skipif(browser.CHROMIUM is None, reason="there is no Chromium here")
 
+HERE = pathlib.Path(__file__).resolve().parent
 HOSTILE = "</script><img src='http://example.com/x' onerror='window.hit=1'><!--\u2028\"'&amp;\\u003c${1}"
 
 
@@ -164,6 +167,9 @@ def test_clicks_show_what_is_known(page, opened, rules):  # noqa: F811
     shown.click("#graph-before .node.replaced")
     panel = shown.text("#panel")
     assert "Before: MatMul" in panel and "float32[8, 4], weight" in panel and "shared-left-factor" in panel, panel
+    assert "x.1 = y.0" in shown.text("#rules-here") and "4 evident conditions" in shown.text("#rules-here")
+    assert "4 >= 1" not in shown.text("#rules-here")
+    shown.click("#rules-here details summary")
     assert "y.1 >= 1" in shown.text("#rules-here") and "4 >= 1" in shown.text("#rules-here")
     shown.click("#views button", 1)
     assert shown.run("document.querySelector('#workbench').classList.contains('whole')") is True
@@ -249,7 +255,9 @@ def test_benchmarks_have_a_page_too(programs, opened, tmp_path):
     done = run(programs / "taso-bench", file, file, "--device", "cpu", "--runs", "4", "--html", tmp_path / "bench.html")
     assert done.code == 0, done
     shown = opened(tmp_path / "bench.html")
-    assert "times as fast as model.onnx" in shown.text("#headline")
+    assert re.search(r"^(No difference beyond noise between model.onnx and model.onnx|model.onnx is \d\.\d{3} times as "
+                     r"fast as model.onnx \(.*\)): [\d.]+ (µs|ms) against [\d.]+ (µs|ms).*\.$",
+                     shown.text("#headline"), re.MULTILINE), shown.text("#headline")
     assert "schema_version" not in shown.text("body")  # the data is not to be seen
     assert "model.onnx" in shown.text("#times") and "on a GPU only" in shown.text("#kernels-note")
 
@@ -269,6 +277,118 @@ def test_measured_kernels_stand_beside_predicted_ones(opened, programs, tmp_path
     shown = opened(tmp_path / "bench.html")
     assert shown.run("document.querySelectorAll('#profiles circle').length") == 8
     assert "72.0 µs predicted" in shown.text("#profiles") and "cuBLAS 7" in shown.text("#profiles")
+
+
+@in_browser
+def test_a_benchmark_says_in_one_sentence_which_model_is_faster(opened, programs, tmp_path):
+    file = save(projections(), tmp_path / "model.onnx")
+    assert run(programs / "taso-bench", file, file, "--device", "cpu", "--html", tmp_path / "bench.html").code == 0
+    page = (tmp_path / "bench.html").read_text()
+    data = json.loads(Elements(page).data["data"])
+    for model, name, median, predicted in zip(data["models"], ("in.onnx", "out.onnx"), (1812.4, 1450), (1700, 1500)):
+        model.update(model=name, predicted_microseconds=predicted)
+        model["microseconds"]["median"] = median
+
+    def sentence(ratio, low, high):
+        data["models"][1]["speed_against_first"] = {"ratio": ratio, "low": low, "high": high}
+        changed = re.sub(r'(id="data">).*?(</script>)', lambda found: found[1] + json.dumps(data) + found[2], page,
+                         flags=re.DOTALL)
+        (tmp_path / "changed.html").write_text(changed)
+        return opened(tmp_path / "changed.html").text("#headline .lead")
+
+    assert sentence(1.25, 1.24, 1.26) == ("out.onnx is 1.250 times as fast as in.onnx (1.240 to 1.260): 1.45 ms "
+                                          "against 1.81 ms; 1.133 was predicted.")
+    assert sentence(1.002, 0.99, 1.02) == ("No difference beyond noise between out.onnx and in.onnx: 1.45 ms against "
+                                           "1.81 ms (0.990 to 1.020 times as fast); 1.133 was predicted.")
+
+
+@in_browser
+@pytest.mark.parametrize("times, lead", [
+    ("100 100 80", "1.25 times as fast in ONNX Runtime"),
+    ("100 100 100", "The model stays as it is: nothing was faster in ONNX Runtime"),
+])
+def test_what_was_measured_in_onnx_runtime_comes_first(page, opened, tmp_path, monkeypatch, times, lead):
+    program = tmp_path / "pretended"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HERE / "pretended_runtime.py"}" "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PRETENDED_TURNS", times)
+    file = page(projections(), "--target", "onnxruntime", "--runtime-threads", "1", "--python", program, "--prices",
+                tmp_path / "measured.prices")
+    report, _ = data_of(file)
+    shown = opened(file)
+    assert shown.text("#headline .lead") == lead
+    assert "CPU provider" in shown.text("#runtime") and "as read" in shown.text("#runtime")
+    assert "with the search" in shown.text("#runtime") and "GPU" not in shown.text("main")
+    if report["in_runtime"]["written"] == "search":
+        assert report["in_runtime"]["search_seconds"] == pytest.approx(0.8 * report["in_runtime"]["original_seconds"])
+        assert "100 ns" not in shown.text("#headline") and "measured: " in shown.text("#headline")
+    else:
+        assert "was not kept: in ONNX Runtime" in shown.text("#course") and report["verdict"] == "no faster graph kept"
+
+
+@in_browser
+def test_savings_add_up(page, opened, rules):  # noqa: F811
+    file = page(projections(), *MERGING, "--rules", rules)
+    report, _ = data_of(file)
+    shown = opened(file)
+    rows = shown.run("""[...document.querySelectorAll("#applied tbody tr")].map((row) =>
+        [row.cells[0].innerText, row.cells[2].innerText])""")
+    parts, sums = {}, {}
+    for name, saved in rows:
+        sign, number, unit = re.fullmatch(r"(−)?([\d.]+) (µs|ms)", saved).groups()
+        value = float(number) * {"µs": 1, "ms": 1000}[unit] * (-1 if sign else 1)
+        (sums if name in ("all rules", "predicted, sequential", "predicted, concurrent") else parts)[name] = value
+    total = sums.get("predicted, concurrent", sums["predicted, sequential"])
+    assert sum(parts.values()) == pytest.approx(total, rel=0.05)
+    before, after = (report[which]["predicted"]["seconds"] for which in ("before", "after"))
+    assert sums["predicted, sequential"] == pytest.approx(1e6 * (before - after), rel=.01)
+
+
+def test_operators_that_clean_ups_leave_are_counted(page):
+    report, _ = data_of(page(with_identity(), "--budget", "0"))
+    assert report["cleaned_up"]["nodes"] == report["after"]["nodes"] < report["before"]["nodes"]
+
+
+@in_browser
+@pytest.mark.parametrize("width", [360, 480])
+def test_nothing_is_wider_than_a_narrow_window(page, opened, source_folder, width):
+    shown = opened(page(source_folder / "examples/small_convnet.onnx"), size=(width, 800))
+    shown.run("document.querySelectorAll('details').forEach((one) => one.open = true)")
+    assert shown.run("document.documentElement.scrollWidth") <= width
+    wider = shown.run("""[...document.querySelectorAll("body *")].filter((one) => {
+        const box = one.getBoundingClientRect();
+        return box.right > innerWidth + 1 && !one.closest(".scroll, .graph");
+    }).map((one) => one.outerHTML.slice(0, 80))""")
+    assert wider == []
+
+
+@in_browser
+def test_long_names_break_in_a_narrow_window(page, opened):
+    name = "encoder/" + 50 * "a"
+    model = model_of([helper.make_node("Relu", ["x"], [name], name=name), helper.make_node("Tanh", [name], ["y"])],
+                     [floats("x", [2, 3])], [floats("y", [2, 3])])
+    shown = opened(page(model, name=f"{80 * 'm'}.onnx"), size=(360, 800))
+    shown.click("#graph-before .node", 1)
+    assert name in shown.text("#panel") and shown.run("document.documentElement.scrollWidth") <= 360
+
+
+@in_browser
+def test_wide_graphs_stand_one_below_the_other(page, opened):
+    names = [f"b{i}" for i in range(24)]
+    nodes = [helper.make_node("Identity", ["x"], ["i"])]
+    nodes += [helper.make_node("Sigmoid" if i % 2 else "Tanh", ["i"], [name]) for i, name in enumerate(names)]
+    nodes.append(helper.make_node("Concat", names, ["y"], axis=0))
+    shown = opened(page(model_of(nodes, [floats("x", [1, 4])], [floats("y", [24, 4])]), "--budget", "0"))
+    shown.click("#views button", 1)
+    boxes = shown.run("""["before", "after"].map((which) => {
+        const box = document.querySelector(`#graph-${which}`).getBoundingClientRect();
+        return [box.top, box.bottom, box.width, windows[which].scale, windows[which].laid.width];
+    })""")
+    assert boxes[0][1] < boxes[1][0] and boxes[0][2] > 1000 and boxes[0][3] >= 0.75, boxes
+    assert boxes[0][4] > boxes[0][2]
+    shown.click("#zoom-before button", 2)  # the whole width
+    width, scale, laid = shown.run("[windows.before.host.clientWidth, windows.before.scale, windows.before.laid.width]")
+    assert laid * scale <= width + 1 and scale < 0.75
 
 
 def test_the_host_and_its_share_are_told(taso_opt, tmp_path):
@@ -316,4 +436,6 @@ def test_the_story_of_a_model(taso_opt, rules, tmp_path):  # noqa: F811
     assert "3 MatMul → 1 MatMul, 1 Split, at p" in story, story
     assert "shared-left-factor, 2 times" in story
     assert "x·y,  x·z  ⇒  x·[y | z] cut between columns at y.1" in story
-    assert "because " in story and "y.1 >= 1: 4 >= 1" in story
+    assert "because x.1 = y.0: 8 = 8; and 4 evident conditions\n" in story
+    assert "1 place in 1 way, from the model as read to the result" in story
+    assert story.index("3 MatMul") < story.index("the search uses")

@@ -58,8 +58,9 @@ def search(taso_opt, data, model, tmp_path):
 
 
 def test_the_rules_that_paid_are_chosen_and_told(search, tmp_path):
-    done, report = search("--explain")
+    done, report = search("--explain", "-v")
     assert done.code == 0, done
+    assert done.err.index("\nchanges: ") < done.err.index("the network is Inception-like")  # this model's story first
     reason = "4 concats of 12 branches that start from one value; 12 convolutions"
     assert f"the network is Inception-like: {reason}" in done.err
     told = re.search(r"the search uses (\d+) rules: (\d+) paid off for this kind of network, (\d+) for other kinds, "
@@ -77,6 +78,8 @@ def test_the_rules_that_paid_are_chosen_and_told(search, tmp_path):
 
     done, report = search("--all-rules", "--explain")
     assert done.code == 0 and f"the search uses all {used + dropped} rules: --all-rules is given" in done.err
+    done, _ = search("--explain")  # the long list of names only on request
+    assert "the search uses" in done.err and "always used:" not in done.err and "(-v lists them)" in done.err
     assert report["chosen_rules"] == report["rules"] and report["all_rules_because"] == "--all-rules is given"
     # Printed only on request.
     done, _ = search()
@@ -141,7 +144,7 @@ def test_extra_rules_are_searched_with_beside_those_that_paid(search, taso_verif
     extra = tmp_path / "extra.rules"
     extra.write_text("taso rules 1\n\nrule relu-relu-to-relu-0123456789\n  relu(relu(relu(x))) => relu(x)\n")
     usual = search()[1]
-    done, with_extra = search("--extra-rules", extra, "--explain")
+    done, with_extra = search("--extra-rules", extra, "--explain", "-v")
     assert done.code == 0, done
     assert usual["all_rules_because"] is None and with_extra["all_rules_because"] is None
     assert with_extra["chosen_rules"] == usual["chosen_rules"] + 1 and "  relu-relu-to-relu-0123456789\n" in done.err

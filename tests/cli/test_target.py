@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import shutil
 import sys
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from json_schema import differences
 from opt_models import floats, model_of, operators, run, save, with_identity
 from test_search import projections
 
@@ -67,6 +69,12 @@ def test_a_result_that_is_faster_there_is_kept(taso_opt, model, pretended, monke
     assert report["in_runtime"]["error_of_prediction"] == pytest.approx(predicted / measured - 1)
     assert operators(model.parent / "out.onnx").count("MatMul") == 1
     assert "kept: clean-ups and search" in done.err and "prediction: " in done.err
+    assert re.search(r"^target: .*\n  as read .*\n  cleaned up .*\n  with the search .* 1\.250 times as fast", done.err,
+                     re.MULTILINE), done.err
+    schema = json.loads((pathlib.Path(os.environ["TASO_SOURCE_FOLDER"]) /
+                         "cli/schemas/opt-report.schema.json").read_text())
+    assert not list(differences(report, schema))
+    assert set(report["in_runtime"]) == set(schema["properties"]["in_runtime"]["properties"])
 
 
 @pytest.mark.parametrize("times", ["100 100 100", "100 100 99.5", "100 100 120", "100 120 110"])

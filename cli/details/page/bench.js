@@ -3,26 +3,58 @@
 
 const figures = JSON.parse(byId("data").textContent);
 const fileName = (path) => path.split(/[\\/]/).pop();
+// The file name, or the path as given if another model has the same name.
+const shownName = (one) =>
+    figures.models.some((other) => other.model !== one.model && fileName(other.model) === fileName(one.model)) ?
+    one.model :
+    fileName(one.model);
 const micro = (number) => time(number * 1e-6);
 
+function predictionOf(model) {
+  if (!model.predicted_microseconds) return "";
+  const share = model.predicted_microseconds / model.microseconds.median - 1;
+  if (Math.abs(share) < 0.005) return ", as predicted";
+  return `; the prediction was ${percent(Math.abs(share))} ${share > 0 ? "too high" : "too low"}`;
+}
+
+// The last model against the first, or the best of all if there are more; one sentence.
+function verdict() {
+  const [first, ...others] = figures.models, name = shownName;
+  const median = (model) => model.microseconds.median;
+  if (!others.length) return `A run takes ${micro(median(first))} in the median${predictionOf(first)}`;
+  const best = others.reduce((a, b) => b.speed_against_first.ratio > a.speed_against_first.ratio ? b : a);
+  const against = best.speed_against_first, them = `${micro(median(best))} against ${micro(median(first))}`;
+  const expected = best.predicted_microseconds && first.predicted_microseconds ?
+      `; ${(first.predicted_microseconds / best.predicted_microseconds).toFixed(3)} was predicted` :
+      "";
+  const title = others.length > 1 ? `${name(best)}, the fastest of ${others.length} others,` : name(best);
+  if (isFaster(against) || isSlower(against))
+    return `${title} is ${against.ratio.toFixed(3)} times as fast as ${name(first)} (${range(against)}): ${them}${
+        expected}`;
+  return `No difference beyond noise between ${name(best)} and ${name(first)}: ${them} (${
+      range(against)} times as fast)${expected}`;
+}
+
 function fillHeader() {
-  const models = figures.models, last = models[models.length - 1];
-  byId("title").textContent = models.map((model) => fileName(model.model)).join(", ");
+  const models = figures.models;
+  byId("title").textContent = models.map(shownName).join(", ");
   document.title = `${fileName(models[0].model)} – taso-bench`;
-  const against = last.speed_against_first;
-  const text = !against ? `${micro(last.microseconds.median)} in the median` :
-                          `${against.ratio.toFixed(3)} times as fast as ${fileName(models[0].model)} (${
-                              against.low.toFixed(3)} to ${against.high.toFixed(3)})`;
   const checks = models.map((model) => model.check).filter((check) => check);
   if (checks.length) {
     const isGood = checks.every((check) => check.agrees);
     byId("headline")
         .append(el("span", {class: `verdict ${isGood ? "good" : "bad"}`}, isGood ? "outputs agree" : "outputs differ"));
   }
-  byId("headline").append(el("span", {class: "lead"}, text));
+  byId("headline").append(el("span", {class: "lead"}, `${verdict()}.`));
+  for (const model of models)
+    if (model.has_inputs_of_first === false)
+      byId("headline")
+          .append(
+              el("span", {class: "sub"},
+                 `${shownName(model)} takes other inputs than ${shownName(models[0])}: they do different work.`));
   byId("machine").textContent = [
-    figures.device, figures.versions, figures.precision,
-    figures.complete ? "" : "interrupted: fewer runs than asked for"
+    figures.device === "CPU" ? "CPU reference, no GPU: not the times of a fast runtime" : figures.device,
+    figures.versions, figures.precision, figures.complete ? "" : "interrupted: fewer runs than asked for"
   ].filter((part) => part).join(", ");
 }
 
@@ -34,7 +66,7 @@ function fillTimes() {
   const rows =
       figures.models.map((model) => ({
                            cells: [
-                             el("code", {}, fileName(model.model)), micro(model.microseconds.median),
+                             el("code", {}, shownName(model)), micro(model.microseconds.median),
                              `${micro(model.microseconds["5_percent"])} to ${micro(model.microseconds["95_percent"])}`,
                              model.predicted_microseconds ? micro(model.predicted_microseconds) : "–",
                              el("div", {class: "bars"}, bar(model.microseconds.median, "after"),
@@ -112,7 +144,7 @@ function fillProfiles() {
                            }));
     byId("profiles")
         .append(
-            el("h3", {style: "margin-top:24px"}, fileName(model.model)),
+            el("h3", {style: "margin-top:24px"}, shownName(model)),
             el("p", {class: "note"},
                `${plural(model.profile.length, "kernel")}: ${micro(sum("predicted"))} predicted, ${
                    micro(sum("measured"))} measured, one after the other.`));

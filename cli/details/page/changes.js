@@ -9,7 +9,8 @@ const expanded = {
   before: new Set(),
   after: new Set()
 };
-const FEW_NODES = 60;  // a model with no more is shown whole
+const FEW_NODES = 60;       // a model with no more is shown whole
+const REGIONS_WIDTH = 268;  // of the list of changes, with its gap, in pixels
 const view = {
   mode: "regions",
   region: -1
@@ -244,13 +245,21 @@ function show() {
         view.mode === "whole" ? wholePicture(which) : regionPicture(which, details.regions[view.region]);
     windows[which].show(items, edges);
   }
-  // Both have one scale, and are as high as the higher one needs, within limits.
+  // Graphs that are wider than half the page stand one below the other.
+  const isSingle = byId("workbench").classList.contains("single");
+  const room = byId("workbench").clientWidth - (view.mode === "whole" ? 0 : REGIONS_WIDTH);
+  const widest = Math.max(...["before", "after"].map((which) => windows[which].laid.width));
+  const isStacked = !isSingle && widest * 0.75 > room / 2;
+  byId("workbench").classList.toggle("stacked", isStacked);
+  // Both have one scale; side by side they are as high as the higher one needs, within limits.
+  for (const which of ["before", "after"]) windows[which].fit();
   const scale = Math.min(...["before", "after"].map((which) => windows[which].scale));
-  const height = Math.max(...["before", "after"].map((which) => windows[which].laid.height));
+  const highest = Math.max(...["before", "after"].map((which) => windows[which].laid.height));
   for (const which of ["before", "after"]) {
-    if (!byId("workbench").classList.contains("single")) windows[which].fit(scale);
-    byId(`graph-${which}`).style.height =
-        `${Math.min(Math.max(height + 20, 160), view.mode === "whole" ? 640 : 560)}px`;
+    const height = (isStacked ? windows[which].laid.height : highest) * scale + 30;
+    byId(`graph-${which}`).style.height = `${Math.min(Math.max(height, 160), view.mode === "whole" ? 640 : 560)}px`;
+    if (!isSingle) windows[which].fit(scale);
+    windows[which].draw();
   }
   byId("rules-here").replaceChildren(...(view.mode === "regions" ? rulesOf(details.regions[view.region]) : []));
 }
@@ -309,20 +318,32 @@ function fillChanges() {
           }
         },
            name));
-  const swatch = (name, fill, line, dash) => el(
-      "span", {},
-      el("span", {class: "swatch", style: `background:var(${fill});border:1px ${dash || "solid"} var(${line})`}), name);
-  byId("graph-legend")
-      .append(
-          swatch("replaced", "--gone-fill", "--gone"),
-          swatch("removed by a clean-up", "--gone-fill", "--gone", "dashed"), swatch("new", "--made-fill", "--made"),
-          swatch("same operator, other operands", "--moved-fill", "--moved"),
-          swatch("unchanged", "--same-fill", "--line"), swatch("on the host", "--paper", "--host"));
+  fillLegend();
   byId("workbench").classList.toggle("single", !kinds.length);
-  if (!kinds.length) byId("zoom-before").previousSibling.textContent = "The model ";
+  if (!kinds.length) byId("zoom-before").previousSibling.textContent = "The model as read ";
   view.region = details.regions.length ? 0 : -1;
   view.mode = modes[0][0];
   show();
+}
+
+// Explains the colours that occur.
+function fillLegend() {
+  const sides = [details.before, details.after];
+  const swatch = (name, fill, line, dash) =>
+      byId("graph-legend")
+          .append(
+              el("span", {},
+                 el("span",
+                    {class: "swatch", style: `background:var(${fill});border:1px ${dash || "solid"} var(${line})`}),
+                 name));
+  const isThere = (fate) => sides.some((side) => side.nodes.some((node) => node.fate === fate && !node.constant));
+  if (isThere("replaced")) swatch("replaced", "--gone-fill", "--gone");
+  if (isThere("cleaned")) swatch("removed by a clean-up", "--gone-fill", "--gone", "dashed");
+  if (isThere("made")) swatch("new", "--made-fill", "--made");
+  if (isThere("rewired")) swatch("same operator, other operands", "--moved-fill", "--moved");
+  if (isThere("same")) swatch("unchanged", "--same-fill", "--line");
+  if (sides.some((side) => side.kernels.some((kernel) => kernel.on_host_because)))
+    swatch("on the host", "--paper", "--host");
 }
 
 function summaryOf(region) {
@@ -375,7 +396,7 @@ const FATES = {
   rewired: "the same operator with other operands",
   replaced: "replaced by the rewrites",
   cleaned: "removed by a clean-up",
-  made: "made by the rewrites"
+  made: "new in the result"
 };
 
 function nodePanel(which, index) {
@@ -481,6 +502,12 @@ function rulesOf(region) {
           el("p", {class: "quiet"},
              "It applies because these hold, here with the numbers of this model (x.1 is the size of x along axis 1):"),
           conditionChips(first.conditions));
+    if (first.plain.length)
+      card.append(
+          el("details", {},
+             el("summary", {},
+                `${first.conditions.length ? "and " : ""}${plural(first.plain.length, "evident condition")}`),
+             conditionChips(first.plain)));
     if (rule && rule.by.length)
       card.append(el("p", {class: "quiet"}, "Its proof rests on the properties"), chips(rule.by));
     else if (rule)

@@ -6,6 +6,7 @@
 // than this are not drawn through all of them.
 const LONGEST_EDGE = 14;
 const GAP_X = 18, GAP_Y = 34;
+const LEAST_SCALE = 0.2;
 
 function layOut(items, edges) {
   const count = items.length, layer = new Array(count).fill(0);
@@ -161,11 +162,16 @@ class GraphWindow {
     this.space = document.createElement("div");
     this.space.className = "space";
     this.picture = svg("svg", {});
-    for (const [sign, factor, about] of [["−", 0.8, "Smaller"], ["+", 1.25, "Larger"]]) {
+    const steps = [
+      ["−", "Smaller", () => this.zoom(0.8)], ["+", "Larger", () => this.zoom(1.25)],
+      ["fit", "The whole width", () => this.zoom(this.scaleOfWidth() / this.scale)],
+      ["1:1", "Full size", () => this.zoom(1 / this.scale)]
+    ];
+    for (const [sign, about, act] of steps) {
       const button = document.createElement("button");
       button.textContent = sign;
       button.title = button.ariaLabel = about;
-      button.addEventListener("click", () => this.zoom(factor));
+      button.addEventListener("click", act);
       zoom.append(button);
     }
     host.append(this.space, this.picture);
@@ -177,6 +183,7 @@ class GraphWindow {
     }, {passive: false});
     new ResizeObserver(() => this.later()).observe(host);
     this.picture.addEventListener("click", (event) => this.chosen(event.target));
+    this.dragBy(host);
     this.picture.addEventListener("keydown", (event) => {
       if (event.key === "Enter" || event.key === " ") {
         event.preventDefault();
@@ -192,6 +199,23 @@ class GraphWindow {
     });
     this.picture.addEventListener("pointerleave", hideTip);
   }
+
+  // Drags what is seen with the mouse; fingers scroll by themselves.
+  dragBy(host) {
+    let from = null;
+    this.picture.addEventListener("pointerdown", (event) => {
+      if (event.pointerType !== "mouse" || event.button !== 0 || this.itemAt(event.target)) return;
+      from = [event.clientX + host.scrollLeft, event.clientY + host.scrollTop];
+    });
+    addEventListener("pointermove", (event) => {
+      if (!(event.buttons & 1)) from = null;
+      if (!from) return;
+      host.scrollLeft = from[0] - event.clientX;
+      host.scrollTop = from[1] - event.clientY;
+    });
+  }
+
+  scaleOfWidth() { return Math.min(1, Math.max(LEAST_SCALE, this.host.clientWidth / this.laid.width)); }
 
   show(items, edges) {
     this.items = items;
@@ -220,7 +244,7 @@ class GraphWindow {
   }
 
   zoom(factor) {
-    const {host} = this, scale = Math.min(2, Math.max(0.2, this.scale * factor)), ratio = scale / this.scale;
+    const {host} = this, scale = Math.min(2, Math.max(LEAST_SCALE, this.scale * factor)), ratio = scale / this.scale;
     const x = host.scrollLeft + host.clientWidth / 2, y = host.scrollTop + host.clientHeight / 2;
     this.scale = scale;
     this.resize();

@@ -18,15 +18,19 @@ function fillTimeline() {
     byId("time-note").textContent = "The kernels are not known, because the model cannot be imported.";
     return;
   }
-  const sides = [["Before", details.before], ["After", details.after]];
+  // Without a rewrite, both models run the same kernels.
+  const after = ["After: the result", details.after];
+  const sides = isChanged ? [[`Before: ${start}`, details.before], after] : [["The result", details.after]];
   const end =
       Math.max(1e-9, ...sides.map(([, side]) => side.kernels.reduce((most, one) => Math.max(most, one.end), 0)));
   const hasLanes = sides.every(([, side]) => side.timeline);
-  byId("time-note").textContent =
-      "One box is one kernel, as wide as its predicted time; both bars have the same scale. " +
-      (hasLanes ? "Rows are streams, whose kernels run concurrently. " :
-                  "Sizes are not known, so the kernels are drawn one after the other. ") +
-      "Steps on the host are red; what was not measured but estimated is paler. Click a box for more.";
+  byId("time-note").textContent = "One box is one kernel, as wide as its predicted time" +
+      (isChanged ? "; both pictures have the same scale. " : ". ") +
+      (hasLanes              ? "Rows are streams, whose kernels run concurrently. " :
+           report.in_runtime ? "ONNX Runtime runs one after the other. " :
+                               "Sizes are not known, so the kernels are drawn one after the other. ") +
+      `${report.in_runtime ? "What" : "Steps on the host are red; what"} was not measured but estimated is paler. ` +
+      "Click a box for more.";
   for (const [name, side] of sides) drawKernels(name, side, end);
   const totals = new Map();
   sides.forEach(([, side], i) => side.kernels.forEach((kernel) => {
@@ -42,15 +46,19 @@ function fillTimeline() {
                           cells: [
                             el("span", {}, el("span", {class: "swatch", style: `background:var(${row.colour})`}),
                                key === "host" ? "on the host" : KINDS[key] || key),
-                            whole(row.count[0]), whole(row.count[1]), time(row.seconds[0]), time(row.seconds[1])
+                            ...sides.map((_, i) => whole(row.count[i])), ...sides.map((_, i) => time(row.seconds[i]))
                           ]
                         }));
-  byId("kinds").append(table(["kind of kernel", "before", "after", "price before", "price after"], rows, [1, 2, 3, 4]));
-  const sums = [0, 1].map((i) => [...totals.values()].reduce((sum, row) => sum + row.seconds[i], 0));
-  if (hasTimes && [before, after].some((side, i) => Math.abs(side.predicted.seconds / sums[i] - 1) > 0.005))
+  const heads = isChanged ? [`kernels: ${start}`, "result", `prices: ${start}`, "result"] : ["kernels", "price"];
+  byId("kinds").append(table(["kind of kernel", ...heads], rows, [1, 2, 3, 4]));
+  const sums = sides.map((_, i) => [...totals.values()].reduce((sum, row) => sum + row.seconds[i], 0));
+  const models = isChanged ? [report.before, report.after] : [report.after];
+  if (hasTimes && models.some((model, i) => Math.abs(model.predicted.seconds / sums[i] - 1) > 0.005))
     byId("kinds").append(
-        el("p", {class: "note"}, `Prices add up to ${time(sums[0])} before and ${time(sums[1])} after. ` +
-           "Kernels that are repeated in a run take less than their prices."));
+        el("p", {class: "note"},
+           `Prices add up to ${
+               isChanged ? `${time(sums[0])} ${start} and ${time(sums[1])} in the result` : time(sums[0])}. ` +
+               "Kernels that are repeated in a run take less than their prices."));
 }
 
 function drawKernels(name, side, end) {
@@ -133,11 +141,7 @@ function showKernel(side, kernel, name) {
           el("h3", {}, `${name}: ${kernel.text.length > 140 ? kernel.kind : kernel.text}`), definitions([
             ["price", kernelPrice(kernel)],
             ["in the run", `${time(kernel.begin)} to ${time(kernel.end)}, stream ${kernel.lane + 1}`],
-            [
-              "moves",
-              `${bytes(kernel.bytes)}${
-                  kernel.operations ? `, ${significant(kernel.operations / 1e6)} million operations` : ""}`
-            ],
+            ["moves", `${bytes(kernel.bytes)}${kernel.operations ? `, ${large(kernel.operations)} operations` : ""}`],
             ["computes", ...nodes, kernel.nodes.length > 12 ? ` and ${kernel.nodes.length - 12} more` : ""],
             ["operators", kernel.text.length > 140 ? el("code", {}, kernel.text) : ""]
           ]));

@@ -16,27 +16,77 @@ const before = report.before, after = report.after;
 const runTime = (side) => side.predicted && (side.predicted.seconds_in_lanes || side.predicted.seconds);
 const hasTimes = Boolean(before.predicted && after.predicted);
 const isChanged = Boolean(report.search && report.search.applied.length);
+const isBad = report.verdict === "FAILED";
+const cleanUps = Object.entries(report.passes).filter(([, count]) => count);
+// What the predictions compare with: clean-ups are not credited to the search, because every runtime does them first.
+const start = cleanUps.length ? "cleaned up" : "as read";
+const inRuntime = report.in_runtime && report.in_runtime.original_seconds > 0 ? report.in_runtime : null;
+const KEPT = {
+  search: "clean-ups and search",
+  "clean-ups": "clean-ups",
+  original: "the model as read"
+};
+
+// The times that were measured in ONNX Runtime, in the order of the work; null for what did not run.
+function measuredThere() {
+  const {original_seconds: original, clean_ups: cleaned, search: found} = inRuntime;
+  const seconds = (name, ratio) => inRuntime[name] || (ratio ? original / ratio.ratio : 0);
+  return {
+    original: {seconds: original, ratio: null},
+    "clean-ups": cleaned && {seconds: seconds("clean_ups_seconds", cleaned), ratio: cleaned},
+    search: found && { seconds: seconds("search_seconds", found), ratio: found }
+  };
+}
+
+// What came out, in a few words, and the figures behind them. What was measured counts more than what was predicted.
+function outcome() {
+  const search = report.search, cleaned = cleanUps.length > 0;
+  if (isBad) return ["The check failed: nothing was written", ""];
+  if (inRuntime) {
+    const kept = measuredThere()[inRuntime.written];
+    if (!kept || !kept.ratio) return ["The model stays as it is: nothing was faster in ONNX Runtime", ""];
+    const figures =
+        `measured: ${time(inRuntime.original_seconds)} → ${time(kept.seconds)} (${range(kept.ratio)} times as fast)`;
+    if (isFaster(kept.ratio)) return [`${speed(kept.ratio.ratio)} in ONNX Runtime`, figures];
+    return [`${isChanged ? "Rewritten" : "Cleaned up"}; no difference beyond noise in ONNX Runtime`, figures];
+  }
+  if (isChanged && report.confirmed)
+    return [`${speed(report.confirmed.ratio)} on the GPU`, `measured: ${range(report.confirmed)} times as fast`];
+  if (isChanged && objective !== "time") {
+    const what = objective === "memory" ? "peak memory" : "kernels";
+    const value = (side) => objective === "memory" ? side.predicted.peak_activation_bytes : side.predicted.kernels;
+    if (!hasTimes) return [`Rewritten for fewer ${objective === "memory" ? "bytes" : what}`, ""];
+    return [
+      `Predicted: ${percent(1 - value(after) / value(before))} less ${what}`.replace("less kernels", "fewer kernels"),
+      objective === "memory" ? `${bytes(value(before))} → ${bytes(value(after))}` :
+                               `${whole(value(before))} → ${whole(value(after))}`
+    ];
+  }
+  if (isChanged && hasTimes)
+    return [
+      `Predicted: ${speed(runTime(before) / runTime(after))}`, `${time(runTime(before))} → ${time(runTime(after))}`
+    ];
+  if (isChanged) return ["The model was rewritten", ""];
+  const word = objective === "time" ? "faster" : "better";
+  const why = !search ? "" : search.note ? `; no ${word} graph was kept` : `; no ${word} graph found`;
+  return [cleaned ? `Cleaned up${why}` : `The model stays as it is${why}`, ""];
+}
 
 function fillHeader() {
   document.title = `${fileName(report.input)} – taso-opt`;
   byId("program").textContent = `${report.program.name} ${report.program.version}`;
   byId("model").textContent = fileName(report.input);
-  const verdict = report.verdict, isGood = verdict === "PASSED", isBad = verdict === "FAILED";
-  const headline = byId("headline");
-  headline.append(el("span", {class: `verdict ${isGood ? "good" : isBad ? "bad" : "plain"}`}, verdict));
-  if (isChanged && hasTimes) {
-    const from = runTime(before), to = runTime(after);
-    headline.append(
-        el("span", {class: "lead"}, `Predicted: ${(from / to).toFixed(2)} times as fast`),
-        el("span", {class: "sub"}, `${time(from)} → ${time(to)}`));
-  } else {
-    const cleaned = Object.values(report.passes).reduce((sum, count) => sum + count, 0);
-    headline.append(
-        el("span", {class: "lead"},
-           isChanged   ? "The model was rewritten" :
-               cleaned ? `Cleaned up${report.search ? "; no faster graph found" : ""}` :
-                         "The model stays as it is"));
-  }
+  const [lead, sub] = outcome();
+  byId("headline")
+      .append(
+          el("span",
+             {class: `verdict ${
+                  report.verdict === "PASSED" ? "good" :
+                      isBad                   ? "bad" :
+                                                "plain"}`},
+             report.verdict),
+          el("span", {class: "lead"}, lead), el("span", {class: "sub"}, sub));
+  fillRuntime();
   const check = report.check, checks = byId("checks");
   const line = (kind, ...text) => checks.append(el("li", {class: kind}, ...text));
   if (isChanged)
@@ -56,49 +106,105 @@ function fillHeader() {
         ".");
   else if (!isBad)
     line("open", "No certificate was written.");
-  if (report.confirmed)
+  if (isChanged && hasTimes && objective === "time" && (report.confirmed || inRuntime))
     line(
-        "good",
-        `On the GPU: ${report.confirmed.ratio.toFixed(3)} times as fast (${report.confirmed.low.toFixed(3)} to ${
-            report.confirmed.high.toFixed(3)}).`);
-  else if (isChanged)
-    line("open", "Times are predictions; --confirm or taso-bench measures them on a GPU.");
+        "open",
+        `The search was predicted to make it ${speed(runTime(before) / runTime(after))} (${time(runTime(before))} → ${
+            time(runTime(after))}, by the prices of kernels).`);
+  else if (isChanged && !inRuntime && !report.confirmed)
+    line(
+        "open",
+        report.in_runtime ? `Times are predictions: ${report.in_runtime.uncertain}.` :
+                            "Times are predictions; --confirm or taso-bench measures them on a GPU.");
   if (!report.output && !isBad) line("open", "The model was not written.");
   for (const section of document.querySelectorAll("main > section"))
     byId("contents").append(el("a", {href: `#${section.id}`}, section.querySelector("h2").textContent));
 }
 
+// What whole runs in ONNX Runtime showed: this decided what is kept.
+function fillRuntime() {
+  const box = byId("runtime"), about = report.in_runtime;
+  if (!about) {
+    box.remove();
+    return;
+  }
+  box.append(el("h2", {}, inRuntime ? "Measured in ONNX Runtime" : "For ONNX Runtime"));
+  if (inRuntime) {
+    const names = {original: "as read", "clean-ups": "cleaned up", search: "with the search"};
+    const most = Math.max(...Object.values(measuredThere()).map((one) => one ? one.seconds : 0));
+    const rows = Object.entries(measuredThere())
+                     .filter(([, one]) => one)
+                     .map(([key, one]) => ({
+                            changed: key === about.written,
+                            cells: [
+                              names[key], time(one.seconds), one.ratio ? measured(one.ratio) : "",
+                              key === about.written ? "kept" : "", el("div", {
+                                class: `bar ${key === about.written ? "after" : ""}`,
+                                style: `width:${110 * one.seconds / most}px`
+                              })
+                            ]
+                          }));
+    box.append(table(["model", "a run", "against the model as read", "", ""], rows, [1]));
+  }
+  const notes = [`Kept: ${KEPT[about.written]}.`];
+  if (about.uncertain) notes.push(`${about.uncertain[0].toUpperCase()}${about.uncertain.slice(1)}.`);
+  if (about.predicted && about.search_against_clean_ups)
+    notes.push(`The search was predicted to make the cleaned-up model ${speed(about.predicted)}, and makes it ${
+        speed(about.search_against_clean_ups.ratio)}.`);
+  if (inRuntime && about.predicted_clean_ups_seconds > 0)
+    notes.push(
+        `Prices of kernels add up to ${time(about.predicted_clean_ups_seconds)} for the cleaned-up model, which takes ${
+            time(about.clean_ups_seconds)}.`);
+  notes.push(`Machine: ${about.machine}.`);
+  box.append(el("p", {class: "note"}, notes.join(" ")));
+  for (const own of about.own_operators)
+    box.append(
+        el("p", {class: "note"},
+           `ONNX Runtime's own operator ${own.operator} at ${plural(own.places, "place")} (${own.form}): ${
+               !own.ratio ?
+                   "refused" :
+                   `alone it is ${measured(own.ratio)}, so it is ${own.used ? "tried in the model" : "not used"}`}.`));
+}
+
 function fillFigures() {
   const figures = byId("figures");
-  const add = (name, from, to, format, about) => {
+  const group = (name) => figures.append(el("h3", {}, name));
+  const add = (name, from, to, format, about, more) => {
     const most = Math.max(from, to) || 1, change = from ? (to - from) / from : 0;
-    const text =
-        Math.abs(change) < 0.0005 ? "unchanged" : `${percent(Math.abs(change))} ${change < 0 ? "less" : "more"}`;
+    const text = from === to      ? "unchanged" :
+        Math.abs(change) < 0.0005 ? "nearly unchanged" :
+                                    `${percent(Math.abs(change))} ${change < 0 ? "less" : "more"}`;
     const kind = Math.abs(change) < 0.01 ? "quiet" : change < 0 ? "good" : "bad";
     figures.append(
         el("div", {class: "figure", title: about || ""}, el("div", {class: "name"}, name),
-           el("div", {class: "values"}, el("span", {class: "was"}, `${format(from)} → `), el("span", {}, format(to))),
+           el("div", {class: "values"}, from === to ? null : el("span", {class: "was"}, `${format(from)} →`), " ",
+              el("span", {}, format(to))),
            el("div", {class: "bars"}, el("div", {class: "bar", style: `width:${100 * from / most}%`}),
               el("div", {class: "bar after", style: `width:${100 * to / most}%`})),
-           el("div", {class: `change ${kind}`}, text)));
+           el("div", {class: `change ${kind}`}, text), more ? el("div", {class: "quiet small"}, more) : null));
   };
   if (hasTimes) {
     const a = before.predicted, b = after.predicted;
-    if (a.seconds_in_lanes && b.seconds_in_lanes)
-      add("Predicted time", a.seconds_in_lanes, b.seconds_in_lanes, time,
-          "with independent kernels running concurrently");
-    add(a.seconds_in_lanes ? "Without concurrency" : "Predicted time", a.seconds, b.seconds, time,
-        "one kernel after the other");
+    group(`A run, as predicted: ${start} → result`);
+    if (a.seconds_in_lanes && b.seconds_in_lanes) {
+      add("Predicted, concurrent", a.seconds_in_lanes, b.seconds_in_lanes, time,
+          "independent kernels run at the same time, in streams: the time that counts");
+      add("Predicted, sequential", a.seconds, b.seconds, time, "one kernel after the other");
+    } else {
+      add("Predicted, sequential", a.seconds, b.seconds, time, "one kernel after the other");
+    }
     add("Kernels", a.kernels, b.kernels, whole);
+    add("Bytes moved", a.bytes_moved, b.bytes_moved, bytes, "read and written by all kernels");
+    add("Peak memory", a.peak_activation_bytes, b.peak_activation_bytes, bytes, "of activations");
   }
-  add("Operators", before.nodes, after.nodes, whole, "nodes of the model file");
+  group("The model: as read → result");
+  const cleaned = report.cleaned_up ? before.nodes - report.cleaned_up.nodes : 0;
+  const found = before.nodes - after.nodes - cleaned;
+  const share = (number, by) =>
+      number === 0 ? [] : [`${whole(Math.abs(number))} ${number > 0 ? "fewer" : "more"} by ${by}`];
+  add("Operators", before.nodes, after.nodes, whole, "nodes of the model file",
+      report.cleaned_up ? [...share(cleaned, "clean-ups"), ...share(found, "the search")].join(", ") : "");
   add("File", before.bytes, after.bytes, bytes, "message and weights");
-  if (hasTimes) {
-    add("Bytes moved", before.predicted.bytes_moved, after.predicted.bytes_moved, bytes,
-        "read and written by all kernels");
-    add("Peak memory", before.predicted.peak_activation_bytes, after.predicted.peak_activation_bytes, bytes,
-        "of activations");
-  }
   const sure = [];
   if (hasTimes) {
     const share = (side) => side.predicted.seconds > 0 ? side.predicted.measured_seconds / side.predicted.seconds : 0;
@@ -108,10 +214,13 @@ function fillFigures() {
     else if (first === 0 && second === 0)
       sure.push("How sure: no kernel of this model was measured; all times are estimated.");
     else
-      sure.push(`How sure: ${percent(first)}${first === second ? " of the time" : ` of the time before and ${
-          percent(second)} after`} comes from measured kernels; the rest is estimated.`);
-    sure.push(
-        `Prices: ${report.prices}. “Before” is the model after the clean-ups, which are not credited to the search.`);
+      sure.push(`How sure: ${percent(first)}${
+          first === second ?
+              " of the time" :
+              ` of the time before and ${percent(second)} after`} comes from measured kernels; the rest is estimated.`);
+    sure.push(`Prices: ${report.prices}.`);
+    if (cleanUps.length)
+      sure.push("Predictions start from the cleaned-up model: what clean-ups save is not credited to the search.");
     if (after.predicted.no_lanes) sure.push(`Concurrent time is not predicted: ${after.predicted.no_lanes}.`);
   } else {
     sure.push("There is no prediction, because the model has no plan.");
@@ -134,7 +243,7 @@ function fillFigures() {
             };
           })
           .sort((a, b) => b.change - a.change);
-  byId("operators").append(table(["operator", "before", "after", "change"], rows, [1, 2, 3]));
+  byId("operators").append(table(["operator", "as read", "result", "change"], rows, [1, 2, 3]));
 }
 
 function fillSearch() {
@@ -156,32 +265,93 @@ function fillSearch() {
     return;
   }
   const most = Math.max(...search.applied.map((one) => Math.abs(one.saved))) || 1;
+  const signed = (saved) => saved < 0 ? `−${cost(-saved)}` : cost(saved);
+  const bar = (saved) => el("div", {
+    class: "bar after",
+    style: `width:${Math.min(120, Math.max(2, 90 * Math.abs(saved) / most))}px${
+        saved < 0 ? ";background:var(--gone)" : ""}`
+  });
   const rows = [...search.applied].sort((a, b) => b.saved - a.saved).map((one) => {
     const rule = details && details.rules[one.rule];
     return {
       cells: [
-        el("code", {}, one.rule), rule ? mathematics(rule, "15px") : "", whole(one.count),
-        one.saved < 0 ? `costs ${cost(-one.saved)}` : cost(one.saved), el("div", {
-          class: "bar after",
-          style:
-              `width:${Math.max(2, 90 * Math.abs(one.saved) / most)}px${one.saved < 0 ? ";background:var(--gone)" : ""}`
-        })
+        el("code", {}, one.rule), whole(one.count), signed(one.saved), bar(one.saved),
+        rule ? mathematics(rule, "15px") : ""
       ]
     };
   });
+  for (const {name, about, saved, count, isSum} of savings(search))
+    rows.push({changed: isSum, kind: isSum ? "sum" : "", cells: [name, count || "", signed(saved), "", about]});
   byId("applied").append(
       el("h3", {style: "margin-top:24px"}, "Rules on the way to the result"),
-      table(["rule", "what it says", "times", "saved", ""], rows, [2, 3]));
-  if (rows.some((_, i) => search.applied[i].saved < 0))
+      table(["rule", "times", "saved", "", "what it says"], rows, [1, 2]));
+  if (search.applied.some((one) => one.saved < 0))
     byId("applied").append(el("p", {class: "note"}, "A step that costs something makes a later one possible."));
+}
+
+// The lines below the rules: how what they saved adds up to the difference of the predictions.
+function savings(search) {
+  const rules = search.applied.reduce((sum, one) => sum + one.saved, 0);
+  const count = whole(search.applied.reduce((sum, one) => sum + one.count, 0));
+  const lines = [], about = objective === "time" ? "in prices of kernels" : "";
+  if (search.applied.length > 1) lines.push({name: "all rules", about, saved: rules, count, isSum: true});
+  if (!hasTimes) return lines;
+  const a = before.predicted, b = after.predicted;
+  const add = (name, about, saved, whole) => {
+    if (Math.abs(saved) >= 0.0005 * Math.abs(whole)) lines.push({name, about, saved});
+  };
+  if (objective !== "time") {
+    const [from, to] =
+        objective === "memory" ? [a.peak_activation_bytes, b.peak_activation_bytes] : [a.kernels, b.kernels];
+    if (objective === "memory")
+      add("places used again", "rules save bytes that are written, many of them to the same place", from - to - rules,
+          from);
+    else
+      add("the whole plan", "in the faster layout", from - to - rules, from);
+    lines.push({
+      name: objective === "memory" ? "peak memory" : "kernels",
+      about: `${cost(from)} → ${cost(to)}`,
+      saved: from - to,
+      isSum: true
+    });
+    return lines;
+  }
+  add("repeated kernels, copies", "a repeated kernel takes less than its price; outputs are copied",
+      a.seconds - b.seconds - rules, a.seconds);
+  lines.push({
+    name: "predicted, sequential",
+    about: `${time(a.seconds)} → ${time(b.seconds)}`,
+    saved: a.seconds - b.seconds,
+    isSum: true
+  });
+  if (!a.seconds_in_lanes || !b.seconds_in_lanes) return lines;
+  const [hidBefore, hidAfter] = [a.seconds - a.seconds_in_lanes, b.seconds - b.seconds_in_lanes];
+  const rest = hidAfter - hidBefore;
+  if (Math.abs(rest) < 0.0005 * a.seconds) return lines;
+  add("streams", `concurrent kernels saved ${time(hidBefore)} before, and save ${time(hidAfter)} in the result`, rest,
+      a.seconds);
+  lines.push({
+    name: "predicted, concurrent",
+    about: `${time(a.seconds_in_lanes)} → ${time(b.seconds_in_lanes)}`,
+    saved: a.seconds_in_lanes - b.seconds_in_lanes,
+    isSum: true
+  });
+  return lines;
 }
 
 /// Why the graph is as it was; `found` is the share of the cost that the best graph saves.
 function whyNothing(search, found) {
+  if (search.note) {
+    const best =
+        found > 0 ? `The best graph costs ${percent(found)} less, as a sum of prices, and ` : "A graph was found, and ";
+    return `${best}was not kept: ${search.note}.`;
+  }
   if (found === 0) return "None of these graphs is cheaper than the one that the search started from.";
-  const what = search.tried_in_lanes ? "time with concurrent kernels" : "time";
-  const reason = search.note || `a result must save ${search.min_gain_percent} % of the predicted ${what}`;
-  return `A graph that costs ${percent(found)} less was found, but not kept: ${reason}.`;
+  const cheapest = `The cheapest graph costs ${percent(found)} less as a sum of prices, one kernel after the other`;
+  if (search.tried_in_lanes)
+    return `${cheapest}. With concurrent kernels, which is the time that counts, none of ${
+        whole(search.tried_in_lanes)} graphs is faster by ${search.min_gain_percent} %.`;
+  return `${cheapest}, in parts; as a whole, no graph saves ${search.min_gain_percent} %.`;
 }
 
 /// The share of the cost that the best graph saves. A search that found nothing has no course to draw.
@@ -228,8 +398,8 @@ function fillOpaque() {
   const hostTime = coverage.opaque.reduce((sum, one) => sum + (one.on_host_because ? one.seconds : 0), 0);
   const opaqueTime = coverage.opaque.reduce((sum, one) => sum + one.seconds, 0) - hostTime;
   if (!coverage.opaque.length) {
-    note.textContent =
-        `Nothing: all ${plural(coverage.operators, "operator")} are understood, and all of them run on the GPU.`;
+    note.textContent = `Nothing: all ${plural(coverage.operators, "operator")} are understood${
+        report.in_runtime ? "" : ", and all of them run on the GPU"}.`;
     return;
   }
   note.textContent = `${whole(coverage.understood)} of ${
@@ -238,9 +408,10 @@ function fillOpaque() {
   if (coverage.seconds > 0) {
     const known = Math.max(0, coverage.seconds - hostTime - opaqueTime);
     const parts = [
-      ["understood", known, "--made"], ["opaque, on the GPU", opaqueTime, "--opaque"],
+      ["understood", known, "--made"],
+      [report.in_runtime ? "not understood" : "not understood, on the GPU", opaqueTime, "--opaque"],
       ["on the host", hostTime, "--host"]
-    ];
+    ].filter(([, part]) => part > 0);
     byId("opaque-bar")
         .append(
             el("div", {class: "stack"},
@@ -254,19 +425,17 @@ function fillOpaque() {
                        el("span", {}, el("span", {class: "swatch", style: `background:var(${colour})`}),
                           `${name}: ${time(part)}, ${percent(part / coverage.seconds)}`))));
   }
-  const rows =
-      coverage.opaque.map((one) => ({
-                            cells: [
-                              one.operator, whole(one.count), time(one.seconds), runsOn(one), one.reason,
-                              places(one.at, one.count)
-                            ]
-                          }));
+  const rows = coverage.opaque.map(
+      (one) => ({
+        cells: [one.operator, whole(one.count), time(one.seconds), runsOn(one), one.reason, places(one.at, one.count)]
+      }));
   byId("opaque-table")
       .append(table(["operator", "count", "time", "runs on", "why", "results"], rows, [1, 2], "opaque"));
 }
 
 function runsOn(opaque) {
   if (opaque.on_host_because) return el("span", {class: "bad"}, `host: ${opaque.on_host_because}`);
+  if (report.in_runtime) return "ONNX Runtime";
   return opaque.seconds > 0 ? "GPU" : "GPU, within other kernels";
 }
 

@@ -42,12 +42,24 @@ function time(seconds) {
   return `${size < 1e-8 ? (seconds * 1e6).toFixed(3) : significant(seconds * 1e6)} µs`;
 }
 function bytes(number) {
-  for (const unit of ["bytes", "KB", "MB", "GB", "TB"]) {
-    if (Math.abs(number) < 1000 || unit === "TB")
+  for (const unit of ["bytes", "KiB", "MiB", "GiB", "TiB"]) {
+    if (Math.abs(number) < 999.5 || unit === "TiB")
       return `${unit === "bytes" ? whole(number) : significant(number)} ${unit}`;
     number /= 1024;
   }
 }
+// "231 million" for large counts.
+function large(number) {
+  const found = [[1e12, "trillion"], [1e9, "billion"], [1e6, "million"]].find(([size]) => number >= size);
+  return found ? `${significant(number / found[0])} ${found[1]}` : whole(number);
+}
+// Two digits of what is predicted; with its bounds, three of what was measured.
+const speed = (ratio) => `${ratio.toFixed(2)} times as fast`;
+const measured = ({ratio, low, high}) => `${ratio.toFixed(3)} times as fast (${low.toFixed(3)} to ${high.toFixed(3)})`;
+const range = ({low, high}) => `${low.toFixed(3)} to ${high.toFixed(3)}`;
+// Beyond noise, and beyond what the place of memory makes out; the same limits decide what taso-opt keeps.
+const isFaster = (ratio) => ratio.low > 1.01;
+const isSlower = (ratio) => ratio.high < 0.99;
 function percent(share) {
   const number = 100 * share;
   return `${number !== 0 && Math.abs(number) < 9.95 ? number.toFixed(1) : number.toFixed(0)} %`;
@@ -57,12 +69,13 @@ function table(heads, rows, numbers, kind = "") {
   const cell = (tag, content, i) => el(tag, numbers.includes(i) ? {class: "number"} : {}, content);
   return el(
       "div", {class: "scroll"},
-      el("table", {class: kind}, el("thead", {}, el("tr", {}, ...heads.map((head, i) => cell("th", head, i)))),
+      el("table", {class: `${kind}${heads.length > 4 ? " wide" : ""}`},
+         el("thead", {}, el("tr", {}, ...heads.map((head, i) => cell("th", head, i)))),
          el("tbody", {},
             ...rows.map(
-                (row) =>
-                    el("tr", row.changed ? {class: "changed"} : {},
-                       ...row.cells.map((content, i) => cell("td", content, i)))))));
+                (row) => el(
+                    "tr", row.changed || row.kind ? {class: `${row.changed ? "changed " : ""}${row.kind || ""}`} : {},
+                    ...row.cells.map((content, i) => cell("td", content, i)))))));
 }
 
 function definitions(rows) {

@@ -3,6 +3,8 @@
 #include "cli/opt/certificate.h"
 #include "cli/opt/steps/steps.h"
 #include "onnx/cleanup/fused_attention.h"
+#include "onnx/import/view.h"
+#include "onnx/model/proto.h"
 #include "ops/core/error.h"
 
 namespace taso::cli {
@@ -29,6 +31,37 @@ std::optional<pricing::Figures> known(const OptRun& run, KnownFigures& figures, 
   return figures.figures;
 }
 
+std::optional<Coverage> coverage_in(const OptRun& run, const Candidate& candidate) {
+  if (!candidate.cleaned) return std::nullopt;
+  Coverage coverage = coverage_of(candidate.edit->view(), *candidate.cleaned);
+  if (run.options.is_for_onnxruntime()) coverage.runs_on = "ONNX Runtime";
+  return coverage;
+}
+
+std::size_t nodes_in(const proto::GraphProto& graph);
+
+/// One, and those of the node's subgraphs.
+std::size_t nodes_in(const proto::NodeProto& node) {
+  std::size_t count = 1;
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) count += nodes_in(attribute.g());
+    for (const auto& inner : attribute.graphs()) count += nodes_in(inner);
+  }
+  return count;
+}
+
+std::size_t nodes_in(const proto::GraphProto& graph) {
+  std::size_t count = 0;
+  for (const auto& node : graph.node()) count += nodes_in(node);
+  return count;
+}
+
+std::size_t nodes_in(const onnx::ModelView& view) {
+  std::size_t count = 0;
+  for (const proto::NodeProto* node : view.nodes) count += nodes_in(*node);
+  return count;
+}
+
 }  // namespace
 
 onnx::CleanupOptions clean_ups_of(const OptSettings& options) {
@@ -44,8 +77,9 @@ Candidate clean(const OptRun& run) {
   std::vector<onnx::CleanupAction> actions;
   cleaned.passes = onnx::clean_up(*cleaned.edit, clean_ups_of(run.options), &actions);
   cleaned.clean_ups = steps_of(actions);
+  cleaned.cleaned_nodes = nodes_in(cleaned.edit->view());
   cleaned.cleaned = imported(*cleaned.edit);
-  if (cleaned.cleaned) cleaned.coverage = coverage_of(cleaned.edit->view(), *cleaned.cleaned);
+  cleaned.coverage = coverage_in(run, cleaned);
   return cleaned;
 }
 
@@ -64,10 +98,11 @@ Candidate leave_as_it_is(const OptRun& run, const Candidate& given_up, const std
   Candidate plain;
   plain.edit = std::make_unique<onnx::GraphEdit>(run.model);
   plain.is_untouched = true;
+  plain.cleaned_nodes = nodes_in(plain.edit->view());
   plain.passes = given_up.passes;
   for (onnx::CleanupCount& pass : plain.passes) pass.count = 0;
   plain.cleaned = imported(*plain.edit);
-  if (plain.cleaned) plain.coverage = coverage_of(plain.edit->view(), *plain.cleaned);
+  plain.coverage = coverage_in(run, plain);
   plain.search = given_up.search;
   plain.in_runtime = given_up.in_runtime;
   plain.check = onnx::CheckResult{true, onnx::CheckResult::Scope::unchanged, 0, 0,

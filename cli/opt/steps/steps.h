@@ -70,6 +70,7 @@ struct Candidate {
   std::unique_ptr<onnx::GraphEdit> edit;
   bool is_untouched = false;  ///< no change, not even by clean-ups
   std::vector<onnx::CleanupCount> passes;
+  std::size_t cleaned_nodes = 0;                    ///< nodes before the search, with those of subgraphs
   std::vector<rules::CleanupStep> clean_ups;        ///< before the search
   std::vector<rules::CleanupStep> clean_ups_after;  ///< after the search
   /// The graph that the search started from; null if the model cannot be imported. Valid as long as the edit.

@@ -118,7 +118,7 @@ TEST_CASE("the schema of the figures describes all fields", "[figures]") {
 TEST_CASE("low rates are not rounded to 0 or 1", "[figures]") {
   const std::vector<std::pair<double, std::string>> cases{{0.0123456, "0.0123"}, {0.52, "0.520"}, {4.9, "4.90"},
                                                           {9.994, "9.99"},       {9.996, "10"},   {12.4, "12"},
-                                                          {5321.4, "5321"}};
+                                                          {5321.4, "5,321"}};
   for (const auto& [a_second, text] : cases) {
     BenchReport report = checked(std::nullopt);
     report.models.front().microseconds = {1e6 / a_second};

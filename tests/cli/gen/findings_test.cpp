@@ -69,7 +69,7 @@ TEST_CASE("a narrow terminal shows progress, time and memory") {
   progress.graphs = 1e9;
   progress.values = 123'456;
   const std::string line = line_of(progress, 4, std::uint64_t{1234} << 20, 3700, 7400);
-  CHECK(line.starts_with("proving 12,345 of 67,890; 1 h 1 min, about 2 h 3 min left; 1.2 GB; 1,234 proved, 5,678 "));
+  CHECK(line.starts_with("proving 12,345 of 67,890; 1 h 1 min, about 2 h 3 min left; 1.21 GiB; 1,234 proved, 5,678 "));
   CHECK(contains(line, "derived, 12 refuted; 1,000,000,000 graphs, 123,456 classes; at most 4 operators"));
 }
 

@@ -25,11 +25,11 @@ Summary sample() {
 
 TEST_CASE("the closing table counts operators and bytes") {
   CHECK(table_of(sample()) ==
-        "operator     before  after\n"
-        "Conv              2      2\n"
-        "Identity      1,200      0\n"
-        "total         1,202      2\n"
-        "bytes     1,234,567    999\n"
+        "operator   as read     result\n"
+        "Conv             2          2\n"
+        "Identity     1,200          0\n"
+        "total        1,202          2\n"
+        "file      1.18 MiB  999 bytes\n"
         "\n"
         "clean-ups: identity 1,200\n"
         "check: the whole model on 1 set of random inputs, 1 tensor compared, largest difference 25.00 % of the "
@@ -62,13 +62,15 @@ TEST_CASE("the closing table shows what the search did") {
                              "\n"
                              "rule            times      saved\n"
                              "shared-input        2   1.500 ms\n"
-                             "cut-and-joined      1  -25.00 µs\n"));
+                             "cut-and-joined      1  -25.00 µs\n"
+                             "all rules           3   1.475 ms\n"));
   summary.search->give_up("it rains");
-  CHECK_THAT(table_of(summary), Catch::Contains("result discarded: it rains\n"));
+  CHECK_THAT(table_of(summary), Catch::Contains("\nno faster graph kept: it rains\n"));
   CHECK(summary.search->after == summary.search->before);
   summary.passes.clear();
-  CHECK(summary.verdict() == "no faster graph found");
+  CHECK(summary.verdict() == "no faster graph kept");
   summary.search->note.clear();
+  CHECK(summary.verdict() == "no faster graph found");
   CHECK_THAT(table_of(summary), Catch::Contains("\nno faster graph found\n"));
   summary.search->objective = cost::Objective::launches;
   CHECK(summary.verdict() == "no better graph found");
@@ -86,7 +88,7 @@ TEST_CASE("the closing table shows the predicted costs of the models") {
       .layout = cost::Layout::channels_first, .seconds = 12e-6, .launches = 17, .bytes_moved = 1e6, .peak_bytes = 2048};
   summary.seconds = {{"load", 0.125}, {"check", 61}};
   const std::string table = table_of(summary);
-  for (const char* row : {"kernels +1,234 +17", "bytes moved +5,000,000 +1,000,000", "peak memory +4,096 +2,048",
+  for (const char* row : {"kernels +1,234 +17", "bytes moved +4.77 MiB +977 KiB", "peak memory +4.00 KiB +2.00 KiB",
                           "predicted, sequential +2.500 ms +12.00 µs"})
     CHECK_THAT(table, Catch::Matches("[^]*" + std::string(row) + "[^]*"));
   CHECK_THAT(table, Catch::Contains("time: load 0.12 s, check 61.00 s\n"));
@@ -96,6 +98,39 @@ TEST_CASE("the closing table shows the predicted costs of the models") {
   summary.after.figures->concurrent_seconds = 11e-6;
   for (const char* row : {"predicted, concurrent +2.000 ms +11.00 µs", "streams +3 +1"})
     CHECK_THAT(table_of(summary), Catch::Matches("[^]*" + std::string(row) + "[^]*"));
+}
+
+TEST_CASE("the closing table says which model its predictions begin with") {
+  Summary summary = sample();
+  summary.before.figures = summary.after.figures = pricing::Figures{.seconds = 1e-3};
+  CHECK_THAT(table_of(summary), Catch::Contains("\n\na run, as predicted    cleaned up     result\n"));
+  summary.passes.clear();
+  CHECK_THAT(table_of(summary), Catch::Contains("\n\na run, as predicted     as read     result\n"));
+}
+
+TEST_CASE("savings add up to the difference of the predictions") {
+  Summary summary = sample();
+  summary.search.emplace();
+  summary.search->applied = {{"shared-input", 2, 30e-6}, {"cut-and-joined", 1, -5e-6}};
+  summary.before.figures = pricing::Figures{.seconds = 100e-6, .concurrent_seconds = 60e-6, .launches = 9};
+  summary.after.figures = pricing::Figures{.seconds = 79e-6, .concurrent_seconds = 50e-6, .launches = 4};
+  CHECK_THAT(table_of(summary), Catch::Contains("\n"
+                                                "rule                      times      saved\n"
+                                                "shared-input                  2   30.00 µs\n"
+                                                "cut-and-joined                1   -5.00 µs\n"
+                                                "all rules                     3   25.00 µs\n"
+                                                "repeated kernels, copies          -4.00 µs\n"
+                                                "predicted, sequential             21.00 µs\n"
+                                                "streams                          -11.00 µs\n"
+                                                "predicted, concurrent             10.00 µs\n"));
+  summary.cleaned_nodes = 5;
+  CHECK_THAT(table_of(summary),
+             Catch::Contains("clean-ups: identity 1,200; 1,202 operators as read, 5 cleaned up, 2 in the result\n"));
+  summary.search->objective = cost::Objective::launches;
+  summary.search->applied = {{"shared-input", 2, 4}};
+  CHECK_THAT(table_of(summary), Catch::Contains("shared-input        2  4 kernels\n"
+                                                "the whole plan          1 kernel\n"
+                                                "kernels                5 kernels\n"));
 }
 
 TEST_CASE("a gain that relies on unmeasured kernels gives a warning") {
