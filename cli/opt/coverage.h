@@ -26,6 +26,7 @@ struct Coverage {
   };
   std::vector<Opaque> opaque;  ///< in the order of the model
   double seconds = 0;          ///< predicted, of the whole model; 0 if not known
+  std::string advice = {};     ///< what would make more of it understood; empty if nothing is known to
 
   bool is_complete() const { return opaque.empty(); }
 };
@@ -44,7 +45,7 @@ struct OpaqueGroup {
 };
 std::vector<OpaqueGroup> groups_of(const Coverage& coverage);
 
-/// One or two lines: "understood 7 of 9 operators; opaque: 2 Add (not modelled on int64)", and what runs on the host.
+/// Lines: "understood 7 of 9 operators; opaque: 2 TopK (taso has no model of it)", what runs on the host, and the advice.
 std::string text_of(const Coverage& coverage);
 /// A table with every group, for `--coverage`.
 std::string table_of(const Coverage& coverage);
