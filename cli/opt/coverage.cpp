@@ -123,7 +123,7 @@ std::string advice_on_sizes(const onnx::ModelView& view, const onnx::ImportedMod
   constexpr std::size_t most_named = 4;
   if (open.empty()) return "";
   if (open.size() > most_named) open.resize(most_named);
-  return fmt::format("more is understood where sizes are fixed: --overwrite-input-shape sets them (open: {})",
+  return fmt::format("more may be understood with fixed sizes: --overwrite-input-shape sets them (open: {})",
                      fmt::join(open, ", "));
 }
 

@@ -151,7 +151,7 @@ def test_what_is_understood_and_what_is_opaque_is_said(taso_opt, tmp_path):
     assert "\nunderstood 2 of 2 operators\n" in done.err, done
 
 
-ADVICE = "more is understood where sizes are fixed: --overwrite-input-shape sets them (open: 'x')"
+ADVICE = "more may be understood with fixed sizes: --overwrite-input-shape sets them (open: 'x')"
 
 
 @pytest.mark.parametrize("shape, node, reason, helps", [
