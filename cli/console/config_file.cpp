@@ -45,9 +45,10 @@ std::string line_with_values(const CLI::App& app, const CLI::Option& option) {
   const bool is_list = option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
   if (!is_list) values.erase(values.begin(), values.end() - 1);  // the last one counts
   std::vector<std::string> parts;
+  parts.reserve(values.size());
   for (const std::string& value : values) parts.push_back(quoted_value(value));
   const std::string all = fmt::format("{}", fmt::join(parts, ", "));
-  const std::string line = fmt::format("{} = {}", name, is_list ? fmt::format("[{}]", all) : all);
+  std::string line = fmt::format("{} = {}", name, is_list ? fmt::format("[{}]", all) : all);
   if (!is_read_as(app, line, values))
     throw UsageError(
         fmt::format("{}: no configuration file can hold the value of --{}: it has a #, a line break, or quotes, "
@@ -72,7 +73,7 @@ std::string line_with_flag(const CLI::Option& option) {
 /// "1000" of "Graphs that the search expands (default 1000)"; empty if the default is no plain value.
 std::string default_of(const CLI::Option& option) {
   constexpr std::string_view mark = "(default ";
-  const std::string text = option.get_description();
+  const std::string& text = option.get_description();
   const std::size_t begin = text.rfind(mark);
   if (begin == std::string::npos || text.back() != ')') return "";
   const std::string value = text.substr(begin + mark.size(), text.size() - 1 - begin - mark.size());
