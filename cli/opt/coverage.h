@@ -15,6 +15,7 @@ namespace taso::cli {
 struct Coverage {
   std::size_t operators = 0;   ///< nodes of the main graph that compute something
   std::size_t understood = 0;  ///< those that taso models
+  std::string advice = {};     ///< what may make more of it understood; empty if nothing is known to
   /// An operator that no rule can change.
   struct Opaque {
     std::string op;              ///< with the domain if it is not ONNX's
@@ -26,7 +27,6 @@ struct Coverage {
   };
   std::vector<Opaque> opaque;  ///< in the order of the model
   double seconds = 0;          ///< predicted, of the whole model; 0 if not known
-  std::string advice = {};     ///< what would make more of it understood; empty if nothing is known to
 
   bool is_complete() const { return opaque.empty(); }
 };
