@@ -28,8 +28,8 @@ void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
   app.add_option("models", raw.models, "The models; each is compared with the first; - is the standard input")
       ->type_name("FILE");
   const std::string running = "Options";
-  one("--device", raw.device, "cuda, cpu, or auto: a GPU if there is one (default auto)", "NAME", running);
-  one("--precision", raw.precision, "How float32 is computed on a GPU: tf32, fp32, fp16 or bf16 (default tf32)", "NAME",
+  one("--device", raw.device, "Where to run; auto: on a GPU if there is one (default auto)", "cuda|cpu|auto", running);
+  one("--precision", raw.precision, "How float32 is computed on a GPU (default tf32)", "tf32|fp32|fp16|bf16,...",
       running);
   one("--batch", raw.batch,
       "First dimension of every input without --test-input-shape, if it is unknown or can be changed", "N", running);
@@ -77,8 +77,8 @@ void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
   app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
   app.add_flag("-q,--quiet", raw.quiet, "Print less; may be repeated")->group(saying);
   one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
-  one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
-  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying);
+  one("--color", raw.color, "Colour of messages (default auto)", "auto|always|never", saying);
+  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying)->configurable(false);
 }
 
 /// The parts of a comma-separated list, including empty ones.
@@ -93,16 +93,16 @@ std::vector<std::string> parts_of(const std::string& list) {
 }
 
 BenchSettings::Device device_named(const std::string& name) {
-  if (name.empty() || name == "auto") return BenchSettings::Device::automatic;
-  if (name == "cuda") return BenchSettings::Device::cuda;
-  if (name == "cpu") return BenchSettings::Device::cpu;
-  throw UsageError(fmt::format("--device takes cuda, cpu or auto, not '{}'", on_one_line(name)));
+  return name == "cuda"  ? BenchSettings::Device::cuda
+         : name == "cpu" ? BenchSettings::Device::cpu
+                         : BenchSettings::Device::automatic;
 }
 
 void resolve(const Raw& raw, BenchSettings& settings) {
   for (const std::string& model : raw.models) settings.models.emplace_back(model);
   settings.device = device_named(raw.device);
-  for (const std::string& text : parts_of(raw.precision)) settings.precisions.push_back(precision_of_flag(text));
+  for (const std::string& text : parts_of(raw.precision))
+    settings.precisions.push_back(cost::precision_named(text).value());
   for (const std::string& text : parts_of(raw.batch))
     settings.batches.push_back(static_cast<std::int64_t>(whole_number("--batch", text, 1'000'000, 1)));
   if (!settings.record && (settings.precisions.size() > 1 || settings.batches.size() > 1))

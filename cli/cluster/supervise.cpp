@@ -7,11 +7,14 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "cli/console/exit_code.h"
+#include "cli/console/interrupt.h"
+#include "cli/console/program.h"
 #include "ops/cluster/join.h"
 
 namespace taso::cli {
@@ -20,8 +23,12 @@ namespace {
 constexpr std::array passed_on{SIGINT, SIGTERM, SIGHUP};
 
 pid_t supervised = 0;
+volatile std::sig_atomic_t is_asked_to_end = 0;
 
-void pass_on(int signal) { ::kill(supervised, signal); }
+void pass_on(int signal) {
+  is_asked_to_end = 1;
+  ::kill(supervised, signal);
+}
 
 /// Keeps those signals back that are passed on, as long as it exists.
 class SignalsHeldBack {
@@ -61,6 +68,11 @@ std::optional<int> end_of_supervised(char** arguments, const char* advice) {
   if (!is_started_as_rank()) return std::nullopt;
   if (std::getenv(mark) != nullptr) {
     ::prctl(PR_SET_NAME, program_invocation_short_name);  // not "exe": people look for it by its name
+    // Messages are for all ranks, so one of them is enough. mpirun ends the others of a job that fails by a signal.
+    if (ops::started_rank() == "0")
+      announce_interrupts_by("\nasked to end: finishing\n");
+    else
+      speak_after_another();
     return std::nullopt;
   }
   ::setenv(mark, "1", 1);
@@ -77,8 +89,10 @@ std::optional<int> end_of_supervised(char** arguments, const char* advice) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (WIFEXITED(status)) return WEXITSTATUS(status);
-  std::fprintf(stderr, "%s: error: a rank was ended by a signal (%s)%s\n", program_invocation_short_name,
-               ::strsignal(WTERMSIG(status)), advice);
+  // What ends after that is not the reason.
+  if (is_asked_to_end == 0)
+    std::fprintf(stderr, "%s: error: rank %s was ended by a signal (%s)%s\n", program_invocation_short_name,
+                 ops::started_rank().c_str(), ::strsignal(WTERMSIG(status)), advice);
   return static_cast<int>(ExitCode::environment);
 }
 

@@ -1,14 +1,17 @@
 #include "cli/console/command_line.h"
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
+#include <stdexcept>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/console/config_file.h"
 #include "cli/console/exit_code.h"
 #include "cli/manual/manual.h"
 #include "ops/core/error.h"
@@ -18,8 +21,127 @@ namespace taso::cli {
 namespace {
 
 constexpr std::size_t name_width = 26, line_width = 80;
+constexpr std::string_view list_mark = ",...";
 
-/// The words of a text in lines of at most `line_width` columns; each line but the first begins with `indent`.
+/// Wraps descriptions in a column of their own; after a long flag they start on the next line.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  HelpFormatter() { label("Positionals", "Arguments"); }
+
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+    return text;
+  }
+
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    std::string line = "  " + make_option_name(option, is_positional) + make_option_opts(option);
+    std::string text;
+    if (line.size() >= name_width) {
+      text = line + "\n";
+      line.clear();
+    }
+    line.resize(name_width, ' ');
+    return text + wrapped(make_option_desc(option), line, std::string(name_width, ' '));
+  }
+};
+
+std::vector<std::string> split_at(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// --- Errors ---
+
+std::vector<std::string> long_names(const CLI::App& app, const std::string& prefix) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& one : option->get_lnames()) names.push_back(prefix + one);
+  return names;
+}
+
+/// The error message for an unexpected argument; it suggests the option that was probably meant.
+std::string trouble_with(const std::string& argument, const CLI::App& app) {
+  const std::string name = argument.substr(0, argument.find('='));
+  if (name.size() < 2 || name[0] != '-') return fmt::format("unexpected argument '{}'", argument);
+  return fmt::format("unknown option '{}'{}", name, did_you_mean(name, long_names(app, "--")));
+}
+
+/// The option that a message of the parser names, without dashes if it read it in a file; nothing if there is none.
+const CLI::Option* option_in(std::string_view message, const CLI::App& app) {
+  const auto continues_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-'; };
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (name.size() < 3) continue;
+    const std::size_t begin = message.find(name), end = begin + name.size();
+    if (begin != std::string_view::npos && (end == message.size() || !continues_name(message[end]))) return option;
+    if (message.starts_with(name.substr(2) + ":")) return option;
+  }
+  return nullptr;
+}
+
+/// What the parser found, in our words: its own are for those who know the parser.
+std::string trouble_in_words(const CLI::ParseError& error, const CLI::App& app) {
+  const CLI::Option* const option = option_in(error.what(), app);
+  if (option == nullptr) return error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    return option->count() > 1 ? fmt::format("{} is given more than once", option->get_name())
+                               : fmt::format("{} needs a value", option->get_name());
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr && option->get_items_expected_max() == 0)
+    return fmt::format("{} takes no value but true, false or a number, not {}", option->get_name(),
+                       option->count() > 0 ? fmt::format("'{}'", on_one_line(option->results().back())) : "a list");
+  return error.what();
+}
+
+// --- Values ---
+
+/// An option takes the next argument whatever it is. If that is an option too, the value was forgotten.
+void check_no_value_is_forgotten(const CLI::App& app, int argc, const char* const* argv) {
+  const auto option_named = [&](std::string_view name) {
+    const CLI::Option* found = nullptr;
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& one : option->get_lnames())
+        if (name == "--" + one) found = option;
+      for (const std::string& one : option->get_snames())
+        if (name == "-" + one) found = option;
+    }
+    return found;
+  };
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::string_view(argv[i]) == "--") return;
+    const CLI::Option* const option = option_named(argv[i]);
+    if (option == nullptr || option->get_items_expected_max() == 0) continue;
+    ++i;
+    if (option_named(argv[i]) != nullptr)
+      throw UsageError(fmt::format("{} needs a value, but {} follows it", argv[i - 1], argv[i]));
+  }
+}
+
+void check_choices(const CLI::Option& option) {
+  const std::vector<std::string> choices = choices_of(option);
+  const auto is_choice = [&](const std::string& one) {
+    return std::find(choices.begin(), choices.end(), one) != choices.end();
+  };
+  if (choices.empty()) return;
+  const bool takes_list = option.get_type_name().ends_with(list_mark);
+  for (const std::string& value : option.results())
+    for (const std::string& part : takes_list ? split_at(value, ',') : std::vector{value}) {
+      if (is_choice(part)) continue;
+      std::string lower = part;
+      std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+      throw UsageError(fmt::format("{} takes {} or {}, not '{}'{}", option.get_name(),
+                                   fmt::join(choices.begin(), choices.end() - 1, ", "), choices.back(),
+                                   on_one_line(part), did_you_mean(lower, choices)));
+    }
+}
+
+}  // namespace
+
 std::string wrapped(const std::string& text, std::string line, const std::string& indent) {
   std::string lines;
   bool is_first = true;
@@ -38,101 +160,11 @@ std::string wrapped(const std::string& text, std::string line, const std::string
   return lines + line + "\n";
 }
 
-/// Wraps descriptions in a column of their own; after a long flag they start on the next line.
-class HelpFormatter final : public CLI::Formatter {
- public:
-  std::string make_option(const CLI::Option* option, bool is_positional) const override {
-    std::string line = "  " + make_option_name(option, is_positional) + make_option_opts(option);
-    std::string text;
-    if (line.size() >= name_width) {
-      text = line + "\n";
-      line.clear();
-    }
-    line.resize(name_width, ' ');
-    return text + wrapped(make_option_desc(option), line, std::string(name_width, ' '));
-  }
-};
-
-std::vector<std::string> long_names(const CLI::App& app, const std::string& prefix) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& one : option->get_lnames()) names.push_back(prefix + one);
-  return names;
+std::vector<std::string> choices_of(const CLI::Option& option) {
+  std::string type = option.get_type_name();
+  if (type.ends_with(list_mark)) type.resize(type.size() - list_mark.size());
+  return type.find('|') == std::string::npos ? std::vector<std::string>{} : split_at(type, '|');
 }
-
-/// The error message for an unexpected argument; it suggests the option that was probably meant.
-std::string trouble_with(const std::string& argument, const CLI::App& app) {
-  const std::string name = argument.substr(0, argument.find('='));
-  if (name.size() < 2 || name[0] != '-') return fmt::format("unexpected argument '{}'", argument);
-  return fmt::format("unknown option '{}'{}", name, did_you_mean(name, long_names(app, "--")));
-}
-
-// --- Configuration files ---
-
-constexpr const char *config_flag = "--config", *dump_flag = "--dump-config";
-
-/// Whether a configuration file may set the option.
-bool is_configurable(const CLI::Option& option) {
-  return !option.get_lnames().empty() && option.get_configurable() && option.get_name() != "--version";
-}
-
-/// A name that no option has would be ignored silently.
-void check_config(const CLI::App& app, const std::string& file) {
-  std::vector<std::string> known;
-  for (const CLI::Option* option : app.get_options())
-    if (is_configurable(*option))
-      for (const std::string& one : option->get_lnames()) known.push_back(one);
-  for (const CLI::ConfigItem& item : app.get_config_formatter_base()->from_file(file)) {
-    if (!item.parents.empty())
-      throw InputError(fmt::format("{}: there are no sections, but '{}' is in one", file, item.fullname()));
-    if (std::find(known.begin(), known.end(), item.name) == known.end())
-      throw InputError(fmt::format("{}: unknown option '{}'{}", file, item.name, did_you_mean(item.name, known)));
-    for (const std::string& value : item.inputs)
-      if (value.starts_with('"') || value.starts_with('\''))
-        throw InputError(
-            fmt::format("{}: the quotes of '{}' do not end before a # or the end of the line", file, item.name));
-  }
-}
-
-/// In double quotes, newer versions of the reader take a backslash for the beginning of an escape, older ones do not. A
-/// comment begins at # even within quotes.
-std::string quoted(const std::string& value, const std::string& option) {
-  if (value.find_first_of("\"\\\n#") == std::string::npos) return '"' + value + '"';
-  if (value.find_first_of("'\n#") == std::string::npos) return "'" + value + "'";
-  throw UsageError(
-      fmt::format("{}: no configuration file can hold the value of --{}, which has a #, a line break, or a "
-                  "single quote beside a double one or a backslash",
-                  dump_flag, option));
-}
-
-/// All options as a configuration file: those that are given, and the others as comments.
-std::string config_text(const CLI::App& app) {
-  std::string text =
-      wrapped(fmt::format("Options of {0}. Read them with {0} {1} FILE; what the command line says counts more.",
-                          app.get_name(), config_flag),
-              "# ", "# ");
-  for (const CLI::Option* option : app.get_options()) {
-    if (!is_configurable(*option)) continue;
-    const std::string name = option->get_lnames().front();
-    text += "\n" + wrapped(option->get_description(), "# ", "# ");
-    const std::vector<std::string>& values = option->results();
-    const bool is_flag = option->get_items_expected_max() == 0;
-    if (values.empty()) {
-      text += fmt::format("# {} = {}\n", name, is_flag ? "true" : "");
-    } else if (is_flag) {
-      text += fmt::format("{} = {}\n", name, values.size() == 1 ? values.front() : std::to_string(values.size()));
-    } else if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll) {
-      std::vector<std::string> parts;
-      for (const std::string& value : values) parts.push_back(quoted(value, name));
-      text += fmt::format("{} = [{}]\n", name, fmt::join(parts, ", "));
-    } else {
-      text += fmt::format("{} = {}\n", name, quoted(values.back(), name));
-    }
-  }
-  return text;
-}
-
-}  // namespace
 
 std::optional<std::string> take_apart(CLI::App& app, int argc, const char* const* argv) {
   app.formatter(std::make_shared<HelpFormatter>());
@@ -144,22 +176,32 @@ std::optional<std::string> take_apart(CLI::App& app, int argc, const char* const
   if (CLI::Option* help = app.get_help_ptr()) help->configurable(false);
   if (argc == 3 && std::string_view(argv[1]) == "--generate")
     if (auto text = generated_text(app, argv[2])) return text;
+  const auto config_file = [&] { return app.get_config_ptr()->as<std::string>(); };
   try {
     app.parse(argc, argv);
-    if (app.get_config_ptr()->count() > 0) check_config(app, app.get_config_ptr()->as<std::string>());
+    if (app.get_config_ptr()->count() > 0) check_config(app, config_file());
   } catch (const CLI::CallForHelp&) {
     return app.help();
   } catch (const CLI::ExtrasError& error) {
     const std::vector<std::string> extras = app.remaining();
     throw UsageError(extras.empty() ? error.what() : trouble_with(extras.front(), app));
   } catch (const CLI::FileError&) {
-    throw InputError(fmt::format("{}: cannot read", app.get_config_ptr()->as<std::string>()));
+    throw InputError(fmt::format("{}: cannot read", config_file()));
+  } catch (const CLI::ConfigError& error) {
+    const std::string_view text = error.what();
+    throw InputError(
+        fmt::format("{}: '{}' is for the command line only", config_file(), text.substr(0, text.find(':'))));
   } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what());
+    throw UsageError(trouble_in_words(error, app));
+  } catch (const std::out_of_range&) {  // of a flag that counts
+    throw UsageError("a flag has too large a number for its value");
   }
-  for (const CLI::Option* option : app.get_options())
+  check_no_value_is_forgotten(app, argc, argv);
+  for (const CLI::Option* option : app.get_options()) {
     for (const std::string& value : option->results())
       if (value.empty()) throw UsageError(fmt::format("{} needs a value", option->get_name()));
+    check_choices(*option);
+  }
   if (dumps) return config_text(app);
   return std::nullopt;
 }

@@ -18,6 +18,7 @@ namespace {
 std::atomic<bool> asked{false};
 std::atomic<std::int64_t> asked_at{0};
 std::atomic<const std::function<bool()>*> callers{nullptr};
+std::string_view announcement = "\ninterrupted: finishing; interrupt again to quit at once\n";  // set before a signal
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free,
               "set in a signal handler");
 
@@ -36,8 +37,7 @@ void handle(int signal) {
   const bool asks = signal == SIGINT || signal == SIGTERM;
   if (asks && !asked.exchange(true)) {
     asked_at = milliseconds_now();
-    constexpr std::string_view text = "\ninterrupted: finishing; interrupt again to quit at once\n";
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, announcement.data(), announcement.size());
     errno = error;
     return;
   }
@@ -81,6 +81,8 @@ bool interrupted() {
   const std::function<bool()>* const is_asked = callers.load(std::memory_order_relaxed);
   return asked || (is_asked != nullptr && *is_asked && (*is_asked)());
 }
+
+void announce_interrupts_by(std::string_view text) { announcement = text; }
 
 StopWhen::StopWhen(std::function<bool()> is_asked) : is_asked_(std::move(is_asked)) { callers = &is_asked_; }
 StopWhen::~StopWhen() { callers = nullptr; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 namespace taso::cli {
 
@@ -11,6 +12,9 @@ namespace taso::cli {
 /// write error. Signals that were ignored stay ignored.
 void watch_for_interrupt();
 bool interrupted();
+
+/// What the first signal prints instead of its usual line; nothing if it is empty. The text must live on.
+void announce_interrupts_by(std::string_view text);
 
 /// While it exists, interrupted() also asks this function, from any thread. For a library, whose caller has signals of
 /// its own. One at a time.

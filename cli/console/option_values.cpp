@@ -55,16 +55,10 @@ std::optional<std::filesystem::path> named_file(const std::string& flag, const s
   return text.empty() ? std::nullopt : std::optional<std::filesystem::path>(text);
 }
 
-cost::Precision precision_of_flag(const std::string& text) {
-  if (const auto precision = cost::precision_named(text)) return *precision;
-  throw UsageError(fmt::format("--precision takes tf32, fp32, fp16 or bf16, not '{}'", on_one_line(text)));
-}
-
 Console::Color color_named(const std::string& text) {
-  if (text.empty() || text == "auto") return Console::Color::automatic;
-  if (text == "always") return Console::Color::always;
-  if (text == "never") return Console::Color::never;
-  throw UsageError(fmt::format("--color takes auto, always or never, not '{}'", text));
+  return text == "always"  ? Console::Color::always
+         : text == "never" ? Console::Color::never
+                           : Console::Color::automatic;
 }
 
 }  // namespace taso::cli

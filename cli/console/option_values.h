@@ -7,7 +7,6 @@
 #include <string>
 
 #include "cli/console/console.h"
-#include "cost/pricing/precision.h"
 
 namespace taso::cli {
 
@@ -20,7 +19,8 @@ double number_from_zero(const std::string& flag, const std::string& text);
 std::size_t byte_count(const std::string& flag, const std::string& text);
 /// For flags that need a file: "-" is refused. Returns nothing if the text is empty.
 std::optional<std::filesystem::path> named_file(const std::string& flag, const std::string& text);
-cost::Precision precision_of_flag(const std::string& text);
+
+/// A value of --color, as take_apart() lets it through; empty means `auto`.
 Console::Color color_named(const std::string& text);
 
 }  // namespace taso::cli

@@ -3,19 +3,31 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 
 #include <fmt/format.h>
 
+#include "cli/console/interrupt.h"
 #include "cli/console/memory.h"
 #include "ops/core/error.h"
 #include "ops/support/data_files.h"
 
 namespace taso::cli {
 namespace {
+
+bool speaks_after_another = false;
+
+/// The job ends when the first process fails, which ends this one by a signal or, once signals are watched, asks it to.
+bool another_fails_too() {
+  using namespace std::chrono_literals;
+  const auto until = std::chrono::steady_clock::now() + 2s;
+  while (!interrupted() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(20ms);
+  return interrupted();
+}
 
 /// The program fails already, so an error while writing the log is ignored.
 void end_log(Console& console) {
@@ -30,6 +42,7 @@ void end_log(Console& console) {
 ExitCode end_badly(const std::string& name, std::optional<Console>& console) {
   Failure trouble = failure_of(std::current_exception());
   if (trouble.ending == ExitCode::usage) trouble.text += fmt::format(" ({} --help lists the options)", name);
+  if (speaks_after_another && another_fails_too()) return trouble.ending;
   if (!console) console.emplace(Console::Options{name, 0, Console::Color::automatic, {}});
   console->error(trouble.text);
   // After a usage error the log is not touched: the file may not be a log.
@@ -39,7 +52,13 @@ ExitCode end_badly(const std::string& name, std::optional<Console>& console) {
 
 }  // namespace
 
+void speak_after_another() {
+  speaks_after_another = true;
+  announce_interrupts_by("");
+}
+
 ExitCode print(const std::string& text) {
+  if (speaks_after_another) return ExitCode::done;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw EnvironmentError("cannot write to the standard output");
   return ExitCode::done;

@@ -17,6 +17,10 @@ ExitCode print(const std::string& text);
 ExitCode run_with_console(const Console::Options& options, std::optional<Console>& console,
                           const std::function<ExitCode(Console&)>& work);
 
+/// Another process of this job tells what all of them would: this one prints no data, and an error only if the job goes
+/// on, because then the others did not make it.
+void speak_after_another();
+
 /// Runs a program and returns its exit code. `run` creates the console as soon as it knows the options.
 int run_program(const std::string& name, const std::function<ExitCode(std::optional<Console>& console)>& run);
 

@@ -50,6 +50,7 @@ void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
   one("-o,--output", raw.output, "The rule file to write; with --show, the picture (default: standard output)", "FILE",
       "Options");
   one("--show", raw.show, "Draw a rule, by its name or number, as an SVG picture, and exit", "RULE", "Options");
+  app.get_option("--show")->configurable(false);
   one("--jobs", raw.jobs, "Threads; 0: one for each processor (default 0)", "N", "Options");
   one("--memory-limit", raw.memory_limit, "Memory to use, such as 512M (default 4G)", "SIZE", "Options");
 
@@ -59,7 +60,9 @@ void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
                   settings.operators),
       "NAMES", programs);
   one("--operator-sets", raw.operator_sets, "Named sets of operators, instead of the shipped ones", "FILE", programs);
-  app.add_flag("--list-operators", raw.list_operators, "Print the sets and all operators, and exit")->group(programs);
+  app.add_flag("--list-operators", raw.list_operators, "Print the sets and all operators, and exit")
+      ->group(programs)
+      ->configurable(false);
   one("--max-ops", raw.max_operators,
       fmt::format("The largest number of operators in a program (default {})", settings.max_operators), "N", programs);
   one("--seed", raw.seed, fmt::format("Seed for the inputs of fingerprints (default {})", settings.seed), "N",
@@ -100,8 +103,8 @@ void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
   app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
   app.add_flag("-q,--quiet", raw.quiet, "Print less; may be repeated")->group(saying);
   one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
-  one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
-  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying);
+  one("--color", raw.color, "Colour of messages (default auto)", "auto|always|never", saying);
+  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying)->configurable(false);
 }
 
 std::optional<std::filesystem::path> file_named(const std::string& text) {

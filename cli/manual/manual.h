@@ -21,8 +21,8 @@ std::string bash_completion(const CLI::App& app);
 std::string zsh_completion(const CLI::App& app);
 std::string fish_completion(const CLI::App& app);
 
-/// What an option takes.
-enum class Taken { nothing, file, other };
+/// What an option takes: one of its choices, a file, or anything else.
+enum class Taken { nothing, choice, file, other };
 Taken taken_by(const CLI::Option& option);
 
 }  // namespace taso::cli

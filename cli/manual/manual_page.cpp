@@ -118,7 +118,7 @@ std::string manual_page(const CLI::App& app) {
   if (!examples.empty()) page += fmt::format(".SH EXAMPLES\n.nf\n{}\n.fi\n", plain(examples));
   return page +
          ".SH SEE ALSO\n\\fBtaso\\-opt\\fR(1), \\fBtaso\\-verify\\fR(1), \\fBtaso\\-gen\\fR(1), "
-         "\\fBtaso\\-bench\\fR(1)\n";
+         "\\fBtaso\\-bench\\fR(1), \\fBtaso\\-networks\\fR(1)\n";
 }
 
 std::optional<std::string> generated_text(const CLI::App& app, std::string_view kind) {

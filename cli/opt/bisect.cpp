@@ -1,13 +1,16 @@
 #include "cli/opt/bisect.h"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/console/interrupt.h"
+#include "cli/console/progress_line.h"
 #include "cli/console/table.h"
 #include "cli/files/places.h"
 #include "cli/files/rule_input.h"
@@ -93,6 +96,54 @@ onnx::CheckOptions inputs_of(const OptSettings& options, const proto::ModelProto
 
 std::string text_of_share(double share) { return share == 0 ? "0" : fmt::format("{:.2g}", share); }
 
+/// The differences after some numbers of rewrites, and the least number of them after which the tolerance is exceeded.
+struct Found {
+  std::map<std::size_t, Difference> known;
+  std::optional<std::size_t> first;
+  bool is_certain = true;  ///< false if it was interrupted
+};
+
+/// Halving finds a place where the tolerance is crossed after few runs. As the difference may rise and fall, that is the
+/// first one only if all states before it keep the tolerance: they are run as well. If none exceeds it, all are run.
+Found find_first(const std::function<Difference(std::size_t steps)>& run, std::size_t last, double tolerance,
+                 Console& console) {
+  Found found;
+  ProgressLine progress(console);
+  const auto exceeds = [&](std::size_t steps) {
+    if (!found.known.contains(steps)) {
+      progress.show([&] { return fmt::format("{} of {} states run", found.known.size(), last + 1); });
+      found.known.emplace(steps, run(steps));
+    }
+    const bool is_beyond = found.known.at(steps).share > tolerance;
+    if (is_beyond && (!found.first || steps < *found.first)) found.first = steps;
+    return is_beyond;
+  };
+  if (!exceeds(0) && !interrupted() && exceeds(last))
+    for (std::size_t within = 0; *found.first - within > 1 && !interrupted();)
+      if (const std::size_t middle = within + (*found.first - within) / 2; !exceeds(middle)) within = middle;
+  for (std::size_t steps = 0; steps < found.first.value_or(last + 1) && !interrupted(); ++steps) exceeds(steps);
+  found.is_certain = !interrupted();
+  console.draw({});
+  return found;
+}
+
+/// Neighbours with the same difference have one row.
+std::string table_of(const std::map<std::size_t, Difference>& known) {
+  Table table;
+  table.rows.push_back({"rewrites", "difference"});
+  table.numbers_to = 2;
+  for (auto one = known.begin(); one != known.end();) {
+    const std::size_t begin = one->first;
+    const std::string share = text_of_share(one->second.share);
+    std::size_t end = begin;
+    for (++one; one != known.end() && one->first == end + 1 && text_of_share(one->second.share) == share; ++one)
+      end = one->first;
+    const std::string from = begin == 0 ? "clean-ups only" : std::to_string(begin);
+    table.rows.push_back({begin == end ? from : fmt::format("{} to {}", from, end), share});
+  }
+  return table.text();
+}
+
 /// The rewrite in words: its rule, and where.
 std::string describe_step(const rules::RewriteCertificate& certificate, std::size_t number,
                           const std::vector<rules::Rule>& rules) {
@@ -160,52 +211,40 @@ ExitCode bisect(const OptSettings& options, Console& console) {
   }
 
   RunsAfterRewrites runs(inputs_of(options, model.proto()), model, original);
-  std::map<std::size_t, Difference> known;
-  const auto difference = [&](std::size_t steps) {
-    const auto found = known.find(steps);
-    return found != known.end() ? found->second : known.emplace(steps, runs.of(graphs[steps])).first->second;
+  const std::size_t last = certificate.steps.size();
+  const Found found = find_first([&](std::size_t steps) { return runs.of(graphs[steps]); }, last, tolerance, console);
+  console.say(Console::Level::result, table_of(found.known));
+  const auto text_of = [&](std::size_t steps) {
+    const Difference& one = found.known.at(steps);
+    const auto& output = model.proto().graph().output(static_cast<int>(one.output));
+    return fmt::format("'{}' differs by {} of its largest magnitude", on_one_line(output.name()),
+                       text_of_share(one.share));
   };
-  // Invariant: after `within` rewrites the tolerance is kept, after `beyond` it is exceeded.
-  std::size_t within = 0, beyond = graphs.size() - 1;
-  const bool cleaned_exceeds = difference(0).share > tolerance;
-  const bool exceeds = cleaned_exceeds || difference(beyond).share > tolerance;
-  while (exceeds && !cleaned_exceeds && beyond - within > 1 && !interrupted()) {
-    const std::size_t middle = within + (beyond - within) / 2;
-    (difference(middle).share > tolerance ? beyond : within) = middle;
-  }
-  Table table;
-  table.rows.push_back({"rewrites", "difference"});
-  table.numbers_to = 2;
-  for (const auto& [steps, found] : known)
-    table.rows.push_back({steps == 0 ? "clean-ups only" : std::to_string(steps), text_of_share(found.share)});
-  console.say(Console::Level::result, table.text());
-  if (interrupted()) {
-    console.error(fmt::format("interrupted: the tolerance is exceeded between rewrites {} and {}", within + 1, beyond));
+  const std::string ran = fmt::format("{} of {} states were run", found.known.size(), last + 1);
+  if (!found.is_certain) {
+    console.error(found.first ? fmt::format("interrupted: the tolerance is exceeded after rewrite {}, or earlier; {}",
+                                            *found.first, ran)
+                              : fmt::format("interrupted: nothing exceeds {:g} so far; {}", tolerance, ran));
     return ExitCode::interrupted;
   }
-  const auto output_name = [&](std::size_t i) {
-    return on_one_line(model.proto().graph().output(static_cast<int>(i)).name());
-  };
-  if (!exceeds) {
+  if (!found.first) {
     console.say(Console::Level::warning,
-                fmt::format("no rewrite exceeds {:g}: after all {} the outputs differ by {} of their largest magnitude",
-                            tolerance, certificate.steps.size(), text_of_share(difference(beyond).share)));
+                fmt::format("no rewrite exceeds {:g}: after all {}, {}; {}", tolerance, last, text_of(last), ran));
     return ExitCode::done;
   }
-  if (cleaned_exceeds) {
-    console.say(Console::Level::warning,
-                fmt::format("the clean-ups exceed {:g} already: '{}' differs by {} of its largest magnitude; "
-                            "--disable-pass leaves one out",
-                            tolerance, output_name(difference(0).output), text_of_share(difference(0).share)));
+  if (*found.first == 0) {
+    console.say(
+        Console::Level::warning,
+        fmt::format("the clean-ups exceed {:g} already: {}; --disable-pass leaves one out", tolerance, text_of(0)));
     return ExitCode::check_failed;
   }
-  console.say(
-      Console::Level::warning,
-      fmt::format("{}\nis the first that exceeds {:g}: '{}' differs by {} of its largest magnitude, before it by "
-                  "{}\n--disable-rule {} leaves the rule out",
-                  describe_step(certificate, beyond, rules), tolerance, output_name(difference(beyond).output),
-                  text_of_share(difference(beyond).share), text_of_share(difference(within).share),
-                  certificate.steps[beyond - 1].rule));
+  console.say(Console::Level::warning,
+              fmt::format("{}\nis the first that exceeds {:g}: {}, before it by {}{}; {}\n--disable-rule {} leaves the "
+                          "rule out",
+                          describe_step(certificate, *found.first, rules), tolerance, text_of(*found.first),
+                          text_of_share(found.known.at(*found.first - 1).share),
+                          found.known.at(last).share > tolerance ? "" : ", and later rewrites make up for it", ran,
+                          certificate.steps[*found.first - 1].rule));
   return ExitCode::check_failed;
 }
 

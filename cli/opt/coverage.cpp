@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -41,23 +42,41 @@ std::string where_rank_is_lost(std::string name, const Producers& producers, con
   return "";
 }
 
-std::string reason_of(const proto::NodeProto& node, const Producers& producers, const onnx::ImportedModel& imported) {
-  if (!onnx::is_default_domain(node.domain())) return "not part of ONNX";
-  if (!onnx::is_lowered(node.op_type())) return "not modelled";
+/// The first operand of unknown rank comes from here: "the rank of the input 'x' is unknown".
+std::string unknown_rank(const std::string& name, const Producers& producers, const onnx::ImportedModel& imported) {
+  const std::string place = where_rank_is_lost(name, producers, imported);
+  if (!place.empty()) return fmt::format("rank unknown after {}", place);
+  return producers.contains(name) ? "rank unknown: an input has none"
+                                  : fmt::format("rank unknown: the input '{}' has none", name);
+}
+
+struct Reason {
+  std::string text;
+  bool is_open = false;  ///< a size or rank is not known
+};
+
+Reason reason_of(const proto::NodeProto& node, const Producers& producers, const onnx::ImportedModel& imported) {
+  if (!onnx::is_default_domain(node.domain())) return {"not part of ONNX"};
+  if (!onnx::is_lowered(node.op_type())) return {"taso has no model of it"};
+  bool is_open = false;
+  for (const std::string& name : node.input())
+    if (const auto value = imported.values.find(name); !name.empty() && value != imported.values.end()) {
+      const std::optional<Shape>& shape = value->second.type().shape;
+      is_open = is_open || !shape || !static_extents(*shape);
+    }
   for (const std::string& name : node.input()) {
     const auto value = imported.values.find(name);
     if (name.empty() || value == imported.values.end()) continue;
     const Type& type = value->second.type();
-    if (!type.shape) {
-      const std::string place = where_rank_is_lost(name, producers, imported);
-      return place.empty() ? "of unknown rank" : fmt::format("of unknown rank after {}", place);
-    }
-    if (type.element == ElementType::undefined) return "of unknown type";
+    if (!type.shape) return {unknown_rank(name, producers, imported), true};
+    if (type.element == ElementType::undefined) return {"type unknown"};
     // Indices and shapes are integers even where the data is not, so only the first operand counts.
-    if (!is_floating(type.element)) return fmt::format("not modelled on {}", ops::name_of(type.element));
+    if (!is_floating(type.element))
+      return {fmt::format("taso models it for floating point, not {}", ops::name_of(type.element))};
     break;
   }
-  return "not modelled in this form";
+  return is_open ? Reason{"not with these open sizes or attributes", true}
+                 : Reason{"not with these attributes or operands"};
 }
 
 std::string percent_of(double part, double whole) {
@@ -65,7 +84,8 @@ std::string percent_of(double part, double whole) {
   return fmt::format("{:.{}f} %", share, share < 9.95 && share > 0 ? 1 : 0);
 }
 
-/// "3 Cast (not modelled on int64); 2 Add (of unknown rank after Slice 'x')": the first groups, by their reasons.
+/// "3 Cast (taso models it for floating point, not int64); 2 Add (rank unknown after Slice 'x')": the first groups, by
+/// their reasons.
 std::string listed(const std::vector<OpaqueGroup>& groups, std::string OpaqueGroup::*reason) {
   constexpr std::size_t most_kinds = 8;
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
@@ -89,8 +109,29 @@ std::string listed(const std::vector<OpaqueGroup>& groups, std::string OpaqueGro
 
 }  // namespace
 
+namespace {
+
+/// What the user can do if operators are opaque because sizes are open: as the rank of a value is not known, sizes for
+/// the check and for prices do not help.
+std::string advice_on_sizes(const onnx::ModelView& view, const onnx::ImportedModel& imported) {
+  std::vector<std::string> open;
+  for (const proto::ValueInfoProto* input : view.inputs)
+    if (const auto value = imported.values.find(input->name()); value != imported.values.end()) {
+      const std::optional<Shape>& shape = value->second.type().shape;
+      if (!shape || !static_extents(*shape)) open.push_back(fmt::format("'{}'", on_one_line(input->name())));
+    }
+  constexpr std::size_t most_named = 4;
+  if (open.empty()) return "";
+  if (open.size() > most_named) open.resize(most_named);
+  return fmt::format("more may be understood with fixed sizes: --overwrite-input-shape sets them (open: {})",
+                     fmt::join(open, ", "));
+}
+
+}  // namespace
+
 Coverage coverage_of(const onnx::ModelView& view, const onnx::ImportedModel& imported) {
   Coverage coverage;
+  bool is_open = false;
   Producers producers;
   for (const proto::NodeProto* node : view.nodes)
     for (const std::string& name : node->output()) producers.emplace(name, node);
@@ -114,8 +155,11 @@ Coverage coverage_of(const onnx::ModelView& view, const onnx::ImportedModel& imp
     }
     const std::string op =
         onnx::is_default_domain(node->domain()) ? node->op_type() : node->domain() + "." + node->op_type();
-    coverage.opaque.push_back({op, *output, reason_of(*node, producers, imported), opaque->serial});
+    const Reason reason = reason_of(*node, producers, imported);
+    is_open = is_open || reason.is_open;
+    coverage.opaque.push_back({op, *output, reason.text, opaque->serial});
   }
+  if (is_open) coverage.advice = advice_on_sizes(view, imported);
   return coverage;
 }
 
@@ -162,10 +206,10 @@ std::string text_of(const Coverage& coverage) {
     on_host.push_back(group);
     seconds += group.seconds;
   }
-  if (on_host.empty()) return text;
-  return text + fmt::format("\non the host: {}, {} of the predicted time ({})",
-                            listed(on_host, &OpaqueGroup::no_kernel), percent_of(seconds, coverage.seconds),
-                            cost::text_of_seconds(seconds));
+  if (!on_host.empty())
+    text += fmt::format("\non the host: {}, {} of the predicted time ({})", listed(on_host, &OpaqueGroup::no_kernel),
+                        percent_of(seconds, coverage.seconds), cost::text_of_seconds(seconds));
+  return coverage.advice.empty() ? text : text + "\n" + coverage.advice;
 }
 
 std::string table_of(const Coverage& coverage) {
@@ -183,7 +227,9 @@ std::string table_of(const Coverage& coverage) {
   if (coverage.seconds > 0)
     text += fmt::format(", {} of the predicted time of {}", percent_of(coverage.seconds - opaque, coverage.seconds),
                         cost::text_of_seconds(coverage.seconds));
-  return coverage.opaque.empty() ? text + "\n" : text + "\n\n" + table.text();
+  text += "\n";
+  if (!coverage.opaque.empty()) text += "\n" + table.text();
+  return coverage.advice.empty() ? text : text + "\n" + coverage.advice + "\n";
 }
 
 }  // namespace taso::cli

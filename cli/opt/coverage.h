@@ -15,6 +15,7 @@ namespace taso::cli {
 struct Coverage {
   std::size_t operators = 0;   ///< nodes of the main graph that compute something
   std::size_t understood = 0;  ///< those that taso models
+  std::string advice = {};     ///< what may make more of it understood; empty if nothing is known to
   /// An operator that no rule can change.
   struct Opaque {
     std::string op;              ///< with the domain if it is not ONNX's
@@ -45,7 +46,7 @@ struct OpaqueGroup {
 };
 std::vector<OpaqueGroup> groups_of(const Coverage& coverage);
 
-/// One or two lines: "understood 7 of 9 operators; opaque: 2 Add (not modelled on int64)", and what runs on the host.
+/// Lines: "understood 7 of 9 operators; opaque: 2 TopK (taso has no model of it)", what runs on the host, and the advice.
 std::string text_of(const Coverage& coverage);
 /// A table with every group, for `--coverage`.
 std::string table_of(const Coverage& coverage);

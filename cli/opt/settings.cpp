@@ -29,7 +29,8 @@ std::string_view name_of_search(OptSettings::Search search) {
 
 namespace {
 
-/// The options as text. CLI11 only splits the command line; resolve() interprets the values.
+/// The options as text. take_apart() splits the command line and lets only declared choices through; resolve()
+/// interprets the values.
 struct Raw {
   std::string model, second;
   std::string output, engine, budget, objective, device, prices, precision, lanes, alpha, min_gain, max_growth,
@@ -77,70 +78,16 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
   const std::string searching = "The search";
   one("--budget", raw.budget,
       fmt::format("Graphs that the search expands; 0: clean-ups only (default {})", options.budget), "N", searching);
+  one("--time-budget", raw.time_budget,
+      "Seconds after which the search ends, not counting measurements (default: no limit)", "S", searching);
   one("--search", raw.search,
       "How regions of the graph are improved: backtracking (tries rewrites one after the other), saturation (applies "
       "all rules, then chooses by integer programs, and tells how far from the best the result is at most) or both "
       "(default backtracking)",
-      "NAME", searching);
-  many("--rules", raw.rules,
-       "Rules to use instead of those that come with taso; they are proved first; may be repeated", "FILE");
-  many("--extra-rules", raw.extra_rules,
-       "Rules to use in addition to the others; they are proved first; may be repeated", "FILE");
-  many("--disable-rule", raw.disabled_rules, "Leave a rule out; may be repeated", "NAME");
-  app.add_flag("--no-partial", raw.no_partial,
-               "Leave out the rules that taso-gen --partial found (rules/partial.rules)");
-  for (const char* flag : {"--rules", "--extra-rules", "--disable-rule", "--no-partial"})
-    app.get_option(flag)->group(searching);
-  one("--float", raw.float_mode,
-      "Rules to use, by their class in --list-rules, and strictness of the check: strict (results stay the same to the "
-      "bit), usual (ordinary finite results stay finite) or fast (all rules) (default usual)",
-      "NAME", searching);
+      "backtracking|saturation|both", searching);
   one("--objective", raw.objective,
       "What to minimise: time (predicted), memory (peak of activations) or launches (of kernels) (default time)",
-      "NAME", searching);
-  app.add_flag("--all-rules", options.all_rules,
-               "Use all rules everywhere, not only those that paid off for this kind of network");
-  app.add_flag("--explain", options.explain,
-               "Tell what changed where, by which rules and why, and which rules were chosen");
-  for (const char* flag : {"--all-rules", "--explain"}) app.get_option(flag)->group(searching);
-  one("--device", raw.device,
-      "cuda: measure kernels on this machine's GPU; auto: use what was measured before (default auto)", "NAME",
-      searching);
-  one("--prices", raw.prices,
-      "File of measured prices; created by --device cuda (default $XDG_CACHE_HOME/taso/measured.prices)", "FILE",
-      searching);
-  one("--precision", raw.precision, "How float32 is computed on the GPU: tf32, fp32, fp16 or bf16 (default tf32)",
-      "NAME", searching);
-  one("--lanes", raw.lanes,
-      fmt::format("Streams for concurrent kernels on a GPU; 1: sequential (default {})", gpu::usual_lanes), "N",
-      searching);
-  one("--target", raw.target,
-      "Where the model will run: plan (our runtime; prices of a GPU), onnxruntime or onnxruntime:cuda (on this "
-      "machine's CPU or GPU: prices are measured there, and the result is kept only if it is faster) (default plan)",
-      "NAME", searching);
-  one("--python", raw.python,
-      "For --target onnxruntime: a Python that can import onnxruntime (default $TASO_PYTHON, or python3)", "FILE",
-      searching);
-  one("--runtime-threads", raw.runtime_threads,
-      "For --target onnxruntime: its threads for an operator; 0: one for each processor (default 0)", "N", searching);
-  app.add_flag(
-         "--no-measuring", raw.no_measuring,
-         "For --target onnxruntime: run nothing; use the prices of --prices, or those that come with taso, and do "
-         "not confirm the result")
-      ->group(searching);
-  app.add_flag("--allow-onnxruntime-operators", options.allow_onnxruntime_operators,
-               "For --target onnxruntime: may use operators that only ONNX Runtime has, where they are faster; other "
-               "runtimes cannot run the result")
-      ->group(searching);
-  one("--prices-of", raw.prices_of,
-      "For --no-measuring: use the prices of the machine whose name contains TEXT (default: this processor)", "TEXT",
-      searching);
-  one("--runtime-patience", raw.runtime_patience,
-      "For --target onnxruntime: seconds without an answer after which it counts as hanging (default 300)", "S",
-      searching);
-  app.add_flag("--confirm", options.confirm,
-               "Run both models on the GPU; keep the rewrites only if they are faster there")
-      ->group(searching);
+      "time|memory|launches", searching);
   one("--alpha", raw.alpha, "Keep graphs that cost less than X times the best (default 1.05)", "X", searching);
   one("--min-gain", raw.min_gain,
       "Percent that the result must save (default 1 with measured prices, 2 with predicted ones, else 0)", "P",
@@ -148,8 +95,64 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
   one("--max-growth", raw.max_growth,
       fmt::format("Percent by which the search may enlarge the weights (default {})", options.max_growth), "P",
       searching);
-  one("--time-budget", raw.time_budget,
-      "Seconds after which the search ends, not counting measurements (default: no limit)", "S", searching);
+
+  const std::string ruling = "Rules";
+  many("--rules", raw.rules,
+       "Rules to use instead of those that come with taso; they are proved first; may be repeated", "FILE");
+  many("--extra-rules", raw.extra_rules,
+       "Rules to use in addition to the others; they are proved first; may be repeated", "FILE");
+  many("--disable-rule", raw.disabled_rules, "Leave a rule out; may be repeated", "NAME");
+  app.add_flag("--no-partial", raw.no_partial,
+               "Leave out the rules that taso-gen --partial found (rules/partial.rules)");
+  app.add_flag("--all-rules", options.all_rules,
+               "Use all rules everywhere, not only those that paid off for this kind of network");
+  for (const char* flag : {"--rules", "--extra-rules", "--disable-rule", "--no-partial", "--all-rules"})
+    app.get_option(flag)->group(ruling);
+  one("--float", raw.float_mode,
+      "Rules to use, by their class in --list-rules, and strictness of the check: strict (results stay the same to the "
+      "bit), usual (ordinary finite results stay finite) or fast (all rules) (default usual)",
+      "strict|usual|fast", ruling);
+  app.add_flag("--list-rules", raw.list_rules, "Print the rules and exit")->group(ruling)->configurable(false);
+
+  const std::string pricing = "Prices";
+  one("--device", raw.device,
+      "cuda: measure kernels on this machine's GPU; auto: use what was measured before (default auto)", "cuda|auto",
+      pricing);
+  one("--prices", raw.prices,
+      "File of measured prices; created by --device cuda (default $XDG_CACHE_HOME/taso/measured.prices)", "FILE",
+      pricing);
+  one("--precision", raw.precision, "How float32 is computed on the GPU (default tf32)", "tf32|fp32|fp16|bf16",
+      pricing);
+  one("--lanes", raw.lanes,
+      fmt::format("Streams for concurrent kernels on a GPU; 1: sequential (default {})", gpu::usual_lanes), "N",
+      pricing);
+  app.add_flag("--confirm", options.confirm,
+               "Run both models on the GPU; keep the rewrites only if they are faster there")
+      ->group(pricing);
+
+  const std::string elsewhere = "For ONNX Runtime";
+  one("--target", raw.target,
+      "Where the model will run: plan (our runtime; prices of a GPU), onnxruntime or onnxruntime:cuda (on this "
+      "machine's CPU or GPU: prices are measured there, and the result is kept only if it is faster) (default plan)",
+      "plan|onnxruntime|onnxruntime:cuda", elsewhere);
+  one("--python", raw.python, "A Python that can import onnxruntime (default $TASO_PYTHON, or python3)", "FILE",
+      elsewhere);
+  one("--runtime-threads", raw.runtime_threads,
+      "Threads of ONNX Runtime for an operator; 0: one for each processor (default 0)", "N", elsewhere);
+  one("--runtime-patience", raw.runtime_patience,
+      "Seconds without an answer after which ONNX Runtime counts as hanging (default 300)", "S", elsewhere);
+  app.add_flag(
+         "--no-measuring", raw.no_measuring,
+         "Do not run ONNX Runtime: use the prices of --prices, or those that come with taso, and do not confirm the "
+         "result")
+      ->group(elsewhere);
+  one("--prices-of", raw.prices_of,
+      "For --no-measuring: use the prices of the machine whose name contains TEXT (default: this processor)", "TEXT",
+      elsewhere);
+  app.add_flag("--allow-onnxruntime-operators", options.allow_onnxruntime_operators,
+               "May use operators that only ONNX Runtime has, where they are faster; other runtimes cannot run the "
+               "result")
+      ->group(elsewhere);
 
   const std::string checking = "The check";
   one("--check", raw.check, "Compare both models on N sets of random inputs; 0: do not compare (default 1)", "N",
@@ -167,6 +170,7 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
        "Set the shape of an input in the model: unknown dimensions and the batch; may be repeated", "NAME:1,3,224,224");
   many("--disable-pass", raw.disabled, "Leave a clean-up out (--list-passes names them); may be repeated", "NAME");
   for (const char* flag : {"--overwrite-input-shape", "--disable-pass"}) app.get_option(flag)->group(changing);
+  app.add_flag("--list-passes", raw.list_passes, "Print the clean-ups and exit")->group(changing)->configurable(false);
   one("--fold-limit", raw.fold_limit, "Largest constant to fold where that makes the file larger (default 1024)",
       "BYTES", changing);
   app.add_flag("--external-data", raw.external, "Put the weights into OUTPUT.data (default: where the input has them)")
@@ -186,8 +190,7 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
   const std::string faults = "Finding faults";
   one("--bisect", raw.bisect,
       "Write nothing; replay the certificate of the output of an earlier run, and find the first rewrite after which "
-      "an "
-      "output differs by more than X of its largest magnitude",
+      "an output differs by more than X of its largest magnitude",
       "X", faults);
   app.add_flag("--reduce", options.reduce,
                "Write a part of the model, as small as possible, on which taso-opt with the other options still fails "
@@ -201,18 +204,19 @@ void declare(CLI::App& app, Raw& raw, OptSettings& options) {
   one("--report", raw.report, "Write a report, as JSON; - is the standard output", "FILE", saying);
   one("--html", raw.html, "Write a page about the run, which any browser shows: both graphs, times, rules", "FILE",
       saying);
+  app.add_flag("--explain", options.explain,
+               "Tell what changed where, by which rules and why, and which rules were chosen")
+      ->group(saying);
   app.add_flag("--coverage", options.coverage_only,
                "Print what taso understands of the model, what runs on the host, and why; write no model")
       ->group(saying);
   app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
   app.add_flag("-q,--quiet", raw.quiet, "Print less; may be repeated")->group(saying);
   one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
-  one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
+  one("--color", raw.color, "Colour of messages (default auto)", "auto|always|never", saying);
   one("--jobs", raw.jobs, "Threads; 0: one for each processor (default 0)", "N", saying);
   app.get_option("--jobs")->group("Options");
-  app.add_flag("--list-passes", raw.list_passes, "Print the clean-ups and exit")->group(saying);
-  app.add_flag("--list-rules", raw.list_rules, "Print the rules and exit")->group(saying);
-  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying);
+  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying)->configurable(false);
 }
 
 std::set<std::string, std::less<>> known_passes(const std::vector<std::string>& names) {
@@ -248,25 +252,15 @@ void resolve_files(const Raw& raw, OptSettings& options) {
 }
 
 OptSettings::Search search_named(const std::string& name) {
-  std::vector<std::string> names;
-  for (const auto search :
-       {OptSettings::Search::backtracking, OptSettings::Search::saturation, OptSettings::Search::both}) {
-    names.emplace_back(name_of_search(search));
-    if (names.back() == name) return search;
-  }
-  throw UsageError(fmt::format("--search takes backtracking, saturation or both, not '{}'{}", on_one_line(name),
-                               did_you_mean(name, names)));
+  for (const auto search : {OptSettings::Search::backtracking, OptSettings::Search::saturation})
+    if (name_of_search(search) == name) return search;
+  return OptSettings::Search::both;
 }
 
 void resolve_search(const Raw& raw, OptSettings& options) {
   if (!raw.search.empty()) options.search = search_named(raw.search);
   if (!raw.budget.empty()) options.budget = whole_number("--budget", raw.budget, 1'000'000'000);
-  if (!raw.objective.empty()) {
-    const auto objective = cost::objective_named(raw.objective);
-    if (!objective)
-      throw UsageError(fmt::format("--objective takes time, memory or launches, not '{}'", on_one_line(raw.objective)));
-    options.objective = *objective;
-  }
+  if (!raw.objective.empty()) options.objective = cost::objective_named(raw.objective).value();
   if (options.search != OptSettings::Search::backtracking && options.objective == cost::Objective::memory)
     throw UsageError("--search saturation and both need --objective time or launches: memory has no bound");
   if (!raw.alpha.empty()) options.alpha = number_from_zero("--alpha", raw.alpha);
@@ -276,20 +270,13 @@ void resolve_search(const Raw& raw, OptSettings& options) {
   if (!raw.max_growth.empty()) options.max_growth = number_from_zero("--max-growth", raw.max_growth);
   if (options.max_growth > 1e6) throw UsageError("--max-growth takes a number from 0 to 1000000");
   if (!raw.time_budget.empty()) options.time_budget = number_from_zero("--time-budget", raw.time_budget);
-  if (!raw.device.empty() && raw.device != "cuda" && raw.device != "auto")
-    throw UsageError(fmt::format("--device takes cuda or auto, not '{}'", on_one_line(raw.device)));
   options.pricing.on_gpu = raw.device == "cuda";
   if (options.confirm && !options.pricing.on_gpu) throw UsageError("--confirm needs --device cuda");
   options.pricing.file = named_file("--prices", raw.prices);
-  if (!raw.precision.empty()) options.pricing.precision = precision_of_flag(raw.precision);
+  if (!raw.precision.empty()) options.pricing.precision = cost::precision_named(raw.precision).value();
   if (!raw.lanes.empty())
     options.pricing.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, gpu::usual_lanes, 1));
-  if (!raw.float_mode.empty()) {
-    const auto mode = rules::float_mode_named(raw.float_mode);
-    if (!mode)
-      throw UsageError(fmt::format("--float takes strict, usual or fast, not '{}'", on_one_line(raw.float_mode)));
-    options.float_mode = *mode;
-  }
+  if (!raw.float_mode.empty()) options.float_mode = rules::float_mode_named(raw.float_mode).value();
   const bool speaks_of_it = options.all_rules || options.explain || !raw.search.empty() || !raw.objective.empty() ||
                             !raw.alpha.empty() || !raw.min_gain.empty() || !raw.max_growth.empty() ||
                             !raw.time_budget.empty() || !raw.rules.empty() || !raw.extra_rules.empty() ||
@@ -299,10 +286,6 @@ void resolve_search(const Raw& raw, OptSettings& options) {
 
 void resolve_target(const Raw& raw, OptSettings& options) {
   const bool is_cpu = raw.target == "onnxruntime", is_cuda = raw.target == "onnxruntime:cuda";
-  if (!raw.target.empty() && raw.target != "plan" && !is_cpu && !is_cuda)
-    throw UsageError(fmt::format("--target takes plan, onnxruntime or onnxruntime:cuda, not '{}'{}",
-                                 on_one_line(raw.target),
-                                 did_you_mean(raw.target, std::vector<std::string>{"plan", "onnxruntime"})));
   const bool speaks_of_it = raw.no_measuring || !raw.python.empty() || !raw.runtime_threads.empty() ||
                             !raw.runtime_patience.empty() || !raw.prices_of.empty() ||
                             options.allow_onnxruntime_operators;

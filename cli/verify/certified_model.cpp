@@ -61,7 +61,10 @@ onnx::Model load(const path& file, const std::string& hash, std::string_view whi
     throw Rejection{
         fmt::format("{} has nodes out of order, or two of one name, which taso-opt never writes", file.string())};
   if (onnx::hash_of_model(file, model) != hash)
-    throw Rejection{fmt::format("{} is not the {} of the certificate", file.string(), which)};
+    throw Rejection{
+        fmt::format("{} is not the {} of the certificate: it belongs to another run, or one of the two was "
+                    "changed afterwards",
+                    file.string(), which)};
   return model;
 }
 
@@ -156,6 +159,7 @@ ExitCode check_certificate(const VerifySettings& settings, Console& console) {
     }
   } catch (const Rejection& rejection) {
     reason = rejection.reason;
+    if (settings.explained) print(fmt::format("REJECTED before the replay: {}\n", on_one_line(reason)));
   }
   const std::string file = on_one_line(settings.certificate->string());
   if (settings.report)

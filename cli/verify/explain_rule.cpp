@@ -13,6 +13,7 @@
 #include "cli/console/progress_line.h"
 #include "cli/files/property_file.h"
 #include "cli/files/rule_input.h"
+#include "cli/files/rule_set.h"
 #include "onnx/model/proto.h"
 #include "ops/core/error.h"
 #include "ops/support/threads.h"
@@ -26,11 +27,20 @@ std::string_view word_of(verifier::RuleVerdict::Kind kind) {
   return kind == verifier::RuleVerdict::Kind::proved ? "PASSED" : "FAILED";
 }
 
+/// Without files, the shipped rules, and the properties that their proofs name.
+std::vector<GivenFile> files_with_rules(const VerifySettings& settings) {
+  std::vector<GivenFile> files;
+  for (const auto& file : settings.files) files.push_back(read_rules(file));
+  if (!files.empty()) return files;
+  files = read_rule_set({}, {}).files;
+  files.push_back(read_properties(properties_path(settings.properties)));
+  return files;
+}
+
 }  // namespace
 
 ExitCode explain_rule(const VerifySettings& settings, Console& console) {
-  std::vector<GivenFile> files;
-  for (const auto& file : settings.files) files.push_back(read_rules(file));
+  const std::vector<GivenFile> files = files_with_rules(settings);
   const std::vector<GivenRule> rules = rules_of(files);
   const GivenRule& given = rule_named(rules, *settings.explained, "--explain");
   console.begin_log();
@@ -110,7 +120,9 @@ class ValueNames {
   std::map<rules::ValueNumber, std::string> short_, long_;
 };
 
-std::string step_text(const rules::RewriteStep& step, const ValueNames& names, const rules::Rule* rule) {
+/// What the certificate says of a step. Only of an accepted one it is known to be so.
+std::string step_text(const rules::RewriteStep& step, const ValueNames& names, const rules::Rule* rule,
+                      bool is_accepted) {
   std::vector<std::string> places, bound, made;
   for (const rules::ValueNumber number : step.replaced) places.push_back(names.text(number, true));
   std::string text = fmt::format("  at {}\n", fmt::join(places, ", "));
@@ -122,10 +134,13 @@ std::string step_text(const rules::RewriteStep& step, const ValueNames& names, c
     bound.push_back(fmt::format("{} = {}", variable, on_one_line(value)));
   if (!bound.empty()) text += fmt::format("     with {}\n", fmt::join(bound, ", "));
   for (const auto& one : step.made) made.push_back(one.op);
-  if (!made.empty()) text += fmt::format("     computed now by {}\n", fmt::join(made, ", "));
+  if (!made.empty())
+    text += fmt::format("     {} by {}\n", is_accepted ? "computed now" : "would be computed", fmt::join(made, ", "));
   for (const auto& [one, other] : step.merged)
-    text += fmt::format("     {} and {} are one now\n", names.text(one, false), names.text(other, false));
-  for (const std::string& condition : step.conditions) text += fmt::format("     holds: {}\n", on_one_line(condition));
+    text += fmt::format("     {} and {} {}\n", names.text(one, false), names.text(other, false),
+                        is_accepted ? "are one now" : "would become one");
+  for (const std::string& condition : step.conditions)
+    text += fmt::format("     {}: {}\n", is_accepted ? "holds" : "has to hold", on_one_line(condition));
   return text;
 }
 
@@ -148,29 +163,33 @@ std::string explain_replay(const rules::RewriteCertificate& certificate, const o
                       state(Phase::clean_ups));
   for (const auto& [pass, count] : passes) text += fmt::format("  {} × {}\n", count, on_one_line(pass));
 
-  text += fmt::format("\n{} rewrites, each an instance of a proved rule at the place that it names:\n",
+  text += fmt::format("\n{} rewrites; each has to be an instance of a proved rule at the place that it names:\n",
                       certificate.steps.size());
   const ValueNames names(certificate, model);
   std::set<std::string> told;
   for (std::size_t i = 0; i < certificate.steps.size(); ++i) {
     const rules::RewriteStep& step = certificate.steps[i];
-    std::string word = reached > Phase::steps ? "accepted" : reached < Phase::steps ? "not reached" : "";
-    if (word.empty() && verdict.step)
-      word = i + 1 < *verdict.step   ? "accepted"
-             : i + 1 > *verdict.step ? "not reached"
-                                     : fmt::format("REJECTED: {}", on_one_line(verdict.reason));
+    // Without a step, it is the steps together that are rejected.
+    const bool is_at_steps = reached == Phase::steps, is_rejected = is_at_steps && verdict.step == i + 1;
+    const bool is_accepted = reached > Phase::steps || (is_at_steps && (!verdict.step || i + 1 < *verdict.step));
+    const std::string word = is_accepted   ? "accepted"
+                             : is_rejected ? fmt::format("REJECTED: {}", on_one_line(verdict.reason))
+                                           : "not reached";
     const auto rule =
         std::find_if(rules.begin(), rules.end(), [&](const rules::Rule& one) { return one.name == step.rule; });
     // The mathematics of a rule once is enough.
     const bool is_new = rule != rules.end() && told.insert(step.rule).second;
     text += fmt::format("  {}. {}: {}\n   {}", i + 1, on_one_line(step.rule), word,
-                        step_text(step, names, is_new ? &*rule : nullptr));
+                        step_text(step, names, is_new ? &*rule : nullptr, is_accepted));
   }
   if (!certificate.after.empty())
     text += fmt::format("\n{} clean-ups after them, which do not change any result: {}\n", certificate.after.size(),
                         state(Phase::after));
-  return text +
-         fmt::format("\nThe graph after the rewrites is what the output computes: {}\n", state(Phase::comparison));
+  text += fmt::format("\nThe graph after the rewrites is what the output computes: {}\n", state(Phase::comparison));
+  if (verdict.accepted) return text + "\nACCEPTED: nothing else was changed.\n";
+  return text + fmt::format("\nREJECTED{}: {}\nNothing is known of what is not reached.\n",
+                            verdict.step ? fmt::format(" at rewrite {}", *verdict.step) : "",
+                            on_one_line(verdict.reason));
 }
 
 }  // namespace taso::cli

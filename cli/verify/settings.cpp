@@ -30,14 +30,14 @@ void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
   app.add_option("files", raw.files,
                  "Rule files, as text or TASO's (.pb); - is the standard input. With --certificate: the two models")
       ->type_name("FILE");
-  one("--properties", raw.properties, "Operator properties, instead of the shipped ones", "FILE", "Options");
   one("--jobs", raw.jobs, "Threads; 0: one for each processor (default 0)", "N", "Options");
-  app.add_flag("--print", raw.print, "Print the rules as text and exit");
+  app.add_flag("--print", raw.print, "Print the rules as text and exit")->configurable(false);
   app.add_flag("--agreement", raw.agreement,
                "Print where the two sides of each rule are equal, true or not: i2 is the index along axis 2");
 
   one("--explain", raw.explain,
-      "Print why one rule is true or false, step by step; with --certificate, without RULE: what each rewrite does",
+      "Print why one rule is true or false, step by step: a rule of the files or, without any, one that comes with "
+      "taso; with --certificate, without RULE: what each rewrite does",
       "RULE", "Options");
 
   const std::string proving = "Proofs";
@@ -73,6 +73,8 @@ void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
       ->group(replaying);
 
   const std::string properties = "Properties";
+  one("--properties", raw.properties, "Properties of operators to prove from, instead of the shipped ones", "FILE",
+      properties);
   app.add_flag("--properties-only", settings.properties_only, "Validate the properties only")->group(properties);
   app.add_flag("--redundant", settings.redundant, "With --properties-only: also show which follow from the others")
       ->group(properties);
@@ -85,8 +87,8 @@ void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
   app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
   app.add_flag("-q,--quiet", raw.quiet, "Print less; may be repeated")->group(saying);
   one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
-  one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
-  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying);
+  one("--color", raw.color, "Colour of messages (default auto)", "auto|always|never", saying);
+  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying)->configurable(false);
 }
 
 void resolve_files(const Raw& raw, VerifySettings& settings) {
@@ -137,7 +139,8 @@ void resolve_files(const Raw& raw, VerifySettings& settings) {
     throw UsageError("--agreement can only be combined with --jobs, --seed, --time-limit and --report");
   if (settings.properties_only && !settings.files.empty())
     throw UsageError("--properties-only takes no rule files; name the properties with --properties");
-  if (!settings.properties_only && settings.files.empty()) throw UsageError("no rule file is given");
+  if (!settings.properties_only && settings.files.empty() && !settings.explained)
+    throw UsageError("no rule file is given");
   if (settings.redundant && !settings.properties_only) throw UsageError("--redundant needs --properties-only");
   if (settings.properties_only && settings.record)
     throw UsageError("--record cannot be combined with --properties-only");

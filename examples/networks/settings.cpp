@@ -30,11 +30,12 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_option("network", raw.network, "The network to write; --list names them")->type_name("NAME");
   one("-o,--output", raw.output, "The file to write", "FILE", "Options");
   one("--all", raw.folder, "Write every network to FOLDER/NAME.onnx", "FOLDER", "Options");
-  app.add_flag("--list", raw.list, "Print all networks, or the named one, with their sizes, and exit");
+  app.add_flag("--list", raw.list, "Print all networks, or the named one, with their sizes, and exit")
+      ->configurable(false);
 
   const std::string form = "The network";
   one("--batch", raw.batch, "Batch size: a number, or the name of an open dimension (default 1)", "N", form);
-  one("--type", raw.type, "Element type: float32, float16, bfloat16 or double (default float32)", "TYPE", form);
+  one("--type", raw.type, "Element type (default float32)", "float32|float16|bfloat16|double", form);
   one("--seed", raw.seed, "Seed for the parameters (default 1)", "N", form);
   one("--blocks,--layers", raw.blocks, "Number of repeated blocks (default: as in the paper)", "N", form);
   one("--image-size", raw.image_size, "Height and width of the images (default: as in the paper)", "N", form);
@@ -52,16 +53,12 @@ void declare(CLI::App& app, Raw& raw) {
   app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
   app.add_flag("-q,--quiet", raw.quiet, "Print less; may be repeated")->group(saying);
   one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
-  one("--color", raw.color, "Colour the messages: auto, always or never", "WHEN", saying);
-  app.add_flag("--version", raw.version, "Print the versions of all parts and exit")->group(saying);
+  one("--color", raw.color, "Colour of messages (default auto)", "auto|always|never", saying);
+  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying)->configurable(false);
 }
 
 ElementType type_named(const std::string& text) {
-  if (text == "double") return ElementType::float64;
-  const auto type = element_type_named(text);
-  if (!type || !is_floating(*type))
-    throw cli::UsageError(fmt::format("--type takes float32, float16, bfloat16 or double, not '{}'", text));
-  return *type;
+  return text == "double" ? ElementType::float64 : element_type_named(text).value();
 }
 
 /// A number from 1 on, or an identifier.
@@ -134,6 +131,11 @@ Command parse_command(int argc, const char* const* argv) {
   Raw raw;
   CLI::App app("Writes common benchmark networks as ONNX models, with seeded parameters.", "taso-networks");
   app.set_help_flag("-h,--help", "Print this help and exit");
+  app.footer(
+      "Examples:\n"
+      "  taso-networks --list\n"
+      "  taso-networks resnet50 -o resnet50.onnx --batch 16\n"
+      "  taso-networks gpt2 -o gpt2.onnx --type float16 --open-past");
   declare(app, raw);
   if (auto help = cli::take_apart(app, argc, argv)) {
     command.kind = Command::Kind::help;

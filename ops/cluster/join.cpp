@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <string>
 
@@ -23,9 +21,12 @@ std::filesystem::path mpi_module() {
 
 }  // namespace
 
-bool is_started_as_rank() {
-  constexpr std::array marks{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};  // Open MPI, Slurm, MPICH
-  return std::any_of(marks.begin(), marks.end(), [](const char* mark) { return std::getenv(mark) != nullptr; });
+bool is_started_as_rank() { return !started_rank().empty(); }
+
+std::string started_rank() {
+  for (const char* mark : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})  // Open MPI, Slurm, MPICH
+    if (const char* const rank = std::getenv(mark); rank != nullptr && *rank != '\0') return rank;
+  return "";
 }
 
 Communicator& join_ranks() {

@@ -31,6 +31,16 @@ def test_the_readme_is_a_front_page():
     assert len((document_root() / "README.md").read_text().splitlines()) <= 200
 
 
+def test_the_glossary_is_sorted_and_found():
+    root = document_root()
+    terms = re.findall(r"^- \*\*(.*?)\*\*", (root / "GLOSSARY.md").read_text(), re.MULTILINE)
+    words = [re.sub(r"[^a-z ]", "", term.lower()) for term in terms]
+    assert len(words) > 60 and words == sorted(words)
+    for guide in ("README.md", "cli/using.md", "examples/recipes/first-steps.md", "rules/README.md", "search/README.md",
+                  "verifier/README.md", "generator/README.md", "cost/README.md"):
+        assert any(link.endswith("GLOSSARY.md") for link in document.links((root / guide).read_text())), guide
+
+
 @all_documents
 def test_every_link_leads_somewhere(path):
     for target in document.links(path.read_text()):

@@ -92,7 +92,7 @@ def test_manuals_and_completions_have_every_option(prefix):
     for program in sorted((prefix / "bin").glob("taso-*")):
         shown = run(program, "--help").split("Examples:")[0]
         # Names at the beginning of lines are options; descriptions mention others.
-        lines = re.findall(r"^  (-[^ ]*)", shown, re.MULTILINE)
+        lines = re.findall(r"^  (-\S*)", shown, re.MULTILINE)
         options = {name for line in lines for name in line.split(",")}
         assert {"--help", "--version", "-v"} <= options
         for place in places:

@@ -13,7 +13,7 @@ def run_in(folder, *command, **options):
 
 
 def test_set_up_refuses_what_it_does_not_know(source_folder):
-    for script in ("setup-packages", "demo", "test"):
+    for script in ("setup-packages", "setup-python", "demo", "test", "build-wheel", "coverage"):
         done = run_in(source_folder, source_folder / "scripts" / script, "--nonsense")
         assert done.returncode == 2 and "usage: scripts/" in done.stderr, script
 
@@ -39,18 +39,67 @@ def test_set_up_says_what_it_installs_and_does_not_ask_a_script(source_folder, m
     assert "install -y" in (tmp_path / "log").read_text()
 
 
-@pytest.mark.parametrize("answer, installs", [("n\n", False), ("y\n", True)])
-def test_set_up_asks_on_a_terminal(source_folder, missing_packages, tmp_path, answer, installs):
+def on_a_terminal(folder, answer, *command, **options):
+    """The exit code of a command whose user answers so, and what was shown."""
     import pty
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(["scripts/setup-packages", "build"], cwd=source_folder, env=missing_packages,
-                               stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True)
+    process = subprocess.Popen(command, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True,
+                               **options)
     os.close(theirs)
     os.write(ours, answer.encode())
-    code = process.wait(timeout=60)
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # it has ended
+            part = b""
+        if not part:
+            break
+        shown += part
     os.close(ours)
-    assert code == (0 if installs else 6)
+    return process.wait(timeout=60), shown.decode()
+
+
+@pytest.mark.parametrize("answer, installs", [("n\n", False), ("y\n", True)])
+def test_set_up_asks_on_a_terminal(source_folder, missing_packages, tmp_path, answer, installs):
+    code, shown = on_a_terminal(source_folder, answer, "scripts/setup-packages", "build", env=missing_packages)
+    assert code == (0 if installs else 6), shown
     assert ("install -y" in (tmp_path / "log").read_text()) == installs
+    assert "apt-get? [Y/n]" in shown and shown.index("libonnx-dev") < shown.index("[Y/n]")
+
+
+@pytest.mark.parametrize("options, environment", [(["--yes"], {}), ([], {"TASO_YES": "1"})])
+def test_who_said_yes_is_not_asked(source_folder, missing_packages, tmp_path, options, environment):
+    code, shown = on_a_terminal(source_folder, "n\n", "scripts/setup-packages", "build", *options,
+                                env={**missing_packages, **environment})
+    assert code == 0 and "[Y/n]" not in shown and "install -y" in (tmp_path / "log").read_text(), shown
+
+
+@pytest.fixture
+def copied_scripts(source_folder, tmp_path):
+    """Scripts without a build folder, and a python3 that writes down what it is asked for."""
+    shutil.copytree(source_folder / "scripts", tmp_path / "scripts")
+    (tmp_path / "tests").mkdir()
+    shutil.copy(source_folder / "tests" / "requirements.txt", tmp_path / "tests")
+    (tmp_path / "scripts" / "setup-packages").write_text("#!/bin/sh\n")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3").write_text(f'#!/bin/sh\necho "$*" >>"{tmp_path}/log"\nexit 1\n')
+    (tmp_path / "bin" / "python3").chmod(0o755)
+    return {**{name: value for name, value in os.environ.items() if name != "TASO_YES"},
+            "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("script, package", [("setup-python", "onnxruntime"), ("build-wheel", "auditwheel")])
+def test_python_packages_are_asked_for(script, package, copied_scripts, tmp_path):
+    code, shown = on_a_terminal(tmp_path, "n\n", f"scripts/{script}", env=copied_scripts)
+    assert code == 6 and "Nothing was installed" in shown and not (tmp_path / "log").exists(), shown
+    assert package in shown and "MB on disk" in shown and "[Y/n]" in shown
+    for answer, options in ("y\n", []), ("", ["--yes"]):
+        code, shown = on_a_terminal(tmp_path, answer, f"scripts/{script}", *options, env=copied_scripts)
+        assert "-m venv" in (tmp_path / "log").read_text() and ("[Y/n]" in shown) == (not options), shown
+        (tmp_path / "log").unlink()
+    run_in(tmp_path, f"scripts/{script}", env=copied_scripts, stdin=subprocess.DEVNULL)  # nobody is there to be asked
+    assert "-m venv" in (tmp_path / "log").read_text()
 
 
 def test_the_container_file_calls_scripts_that_exist(source_folder):

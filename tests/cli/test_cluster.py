@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -120,7 +121,9 @@ def test_killed_ranks_end_the_job_and_other_ranks_resume_it(taso_gen, tmp_path, 
             rejected.unlink()
             continue
         assert process.returncode == 6, err
-        assert "a rank was ended by a signal (Killed)" in err
+        assert len(re.findall(r"^taso-gen: error: rank \d was ended by a signal \(Killed\); --resume continues", err,
+                              re.MULTILINE)) == err.count("error:") == 1, err
+        assert err.count("finishing") <= 1, err
         for written, whole in zip((out, rejected), alone):
             if written.exists():  # it was killed between this and its end
                 assert written.read_bytes() == whole, "an output before the end"
@@ -183,12 +186,29 @@ def test_stages_of_another_run_are_refused(taso_gen, tmp_path):
 def test_a_rank_that_fails_ends_the_job(taso_gen, tmp_path):
     (tmp_path / "file").write_text("")
     done = run_ranks(taso_gen, 3, "-o", tmp_path / "file" / "below", *FEW)
-    assert done.code == 6 and "file/below" in done.err, done
+    assert done.code == 6 and "file/below" in done.err and done.err.count("error:") == 1, done
     done = run_ranks(taso_gen, 2, "-o", tmp_path / "out.rules", *FEW, "--memory-limit", "1M")
-    assert done.code == 6 and "memory limit" in done.err, done
+    assert done.code == 6 and done.err.count("memory limit") == 1, done
     done = run_ranks(taso_gen, 2, "-o", tmp_path / "out.rules", "--partial")
-    assert done.code == 2 and "--partial works on one machine" in done.err, done
+    assert done.code == 2 and done.err.count("--partial works on one machine") == 1, done
+    done = run_ranks(taso_gen, 3, "-o", tmp_path / "out.rules", "--operators", "relux")
+    assert done.code == 2 and done.err.count("did you mean 'relu'?") == done.err.count("error:") == 1, done
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_only_the_first_rank_prints_data(taso_gen):
+    done = subprocess.run([*MPIRUN, "-n", "3", taso_gen, "--version"], env=ENVIRONMENT, capture_output=True, text=True,
+                          timeout=300)
+    assert done.returncode == 0 and done.stdout == run(taso_gen, "--version").out, done
+
+
+def test_a_rank_that_fails_alone_tells_why(taso_gen, tmp_path):
+    script = tmp_path / "start"
+    script.write_text('#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || set -- "$@" --properties none.rules\nexec "$@"\n')
+    script.chmod(0o755)
+    done = subprocess.run([*MPIRUN, "-n", "2", script, taso_gen, "-o", tmp_path / "out.rules", *LONG, "--jobs", "1"],
+                          env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 3 and done.stderr.count("none.rules: cannot read") == 1, done
 
 
 def test_a_full_disk_ends_the_job(taso_gen, tmp_path):

@@ -3,10 +3,11 @@
 import json
 import re
 
+import onnx
 import pytest
 
 from opt_models import run
-from test_certificate import certified  # noqa: F401: a fixture
+from test_certificate import certified, forge_output  # noqa: F401: a fixture
 from test_search import rules  # noqa: F401: a fixture
 
 RULES = """taso rules 1
@@ -105,6 +106,17 @@ def test_an_unknown_name_gets_a_suggestion(explain):
     assert done.out == ""
 
 
+def test_a_rule_that_comes_with_taso_needs_no_file(taso_verify):
+    done = run(taso_verify, "--explain", "first-part-to-slice")
+    assert done.code == 0 and "first-part-to-slice: proved" in done.out, done
+    done = run(taso_verify, "--explain", "split-of-concat")  # a property that proofs name
+    assert done.code == 0 and done.out.startswith("split-of-concat: "), done
+    done = run(taso_verify, "--explain", "first-part-to-slise")
+    assert done.code == 2 and "did you mean 'first-part-to-slice'?" in done.err and done.out == "", done
+    assert run(taso_verify, "--explain", "").code == 2
+    assert "no rule file is given" in run(taso_verify).err
+
+
 def test_other_requests_are_refused(explain):
     done = explain("--explain", "1", "--agreement")
     assert done.code == 2 and "--explain can only be combined with" in done.err
@@ -122,6 +134,7 @@ def test_a_certificate_is_replayed_in_words(taso_verify, certified):  # noqa: F8
     assert "  2. shared-left-factor: accepted\n" in done.out
     assert done.out.count("x·y,  x·z  ⇒  ") == 1  # the same rule is not told twice
     assert "The graph after the rewrites is what the output computes: accepted" in done.out
+    assert done.out.splitlines()[-1].startswith("ACCEPTED: ") and "     holds: " in done.out
 
 
 def test_the_replay_shows_where_it_fails(taso_verify, certified):  # noqa: F811
@@ -135,3 +148,45 @@ def test_the_replay_shows_where_it_fails(taso_verify, certified):  # noqa: F811
     assert "  1. shared-left-factor: accepted\n" in done.out
     assert "  2. shared-left-factor: REJECTED: " in done.out
     assert "what the output computes: not reached" in done.out
+    assert re.search(r"\nREJECTED at rewrite 2: .+\nNothing is known of what is not reached\.\n$", done.out), done.out
+    assert re.search(r"REJECTED\n.*out.onnx.cert: step 2 \(rule 'shared-left-factor'\): ", done.err), done.err
+    # Only what was checked is told as a fact.
+    accepted, _, claimed = done.out.partition("  2. shared-left-factor: ")
+    assert "     holds: " in accepted and "     computed now by " in accepted
+    assert "     holds: " not in claimed and "computed now" not in claimed and "     has to hold: " in claimed
+
+
+@pytest.mark.parametrize("change, reason", [
+    ("output", "out.onnx is not the output of the certificate"),
+    ("input", "model.onnx is not the input of the certificate"),
+    ("hash", "out.onnx is not the output of the certificate"),
+    ("rules", "it was made with other rules"),
+])
+def test_a_replay_that_does_not_begin_tells_why(change, reason, taso_verify, certified):  # noqa: F811
+    if change in ("output", "input"):
+        file = certified / ("out.onnx" if change == "output" else "model.onnx")
+        model = onnx.load(file)
+        model.graph.node[0].name += "'"
+        onnx.save(model, file)
+    else:
+        file = certified / "out.onnx.cert"
+        certificate = json.loads(file.read_text())
+        key = "output" if change == "hash" else "rules"
+        certificate[key] = certificate[key][::-1]
+        file.write_text(json.dumps(certificate))
+    done = replay(taso_verify, certified)
+    assert done.code == 5, done
+    assert re.fullmatch(r"REJECTED before the replay: .*\n", done.out) and reason in done.out, done
+    assert done.err.startswith("REJECTED\n") and reason in done.err and "accepted" not in done.out + done.err, done
+
+
+def test_the_graph_of_the_output_is_compared(taso_verify, certified):  # noqa: F811
+    """All steps are right, but the output, whose hash was forged too, computes something else."""
+    def swap(model):
+        split = next(node for node in model.graph.node if node.op_type == "Split")
+        split.output[0], split.output[1] = split.output[1], split.output[0]
+    forge_output(certified, swap)
+    done = replay(taso_verify, certified)
+    assert done.code == 5 and "  2. shared-left-factor: accepted" in done.out, done
+    assert re.search(r"\nThe graph after the rewrites is what the output computes: REJECTED: (.+)\n\nREJECTED: \1\n",
+                     done.out), done.out

@@ -27,6 +27,11 @@ candidate merged
 candidate regrouped
   matmul(matmul(x, y), z) => matmul(x, matmul(y, z))
   where rank(x) = 2, rank(y) = 2, rank(z) = 2
+
+# Undoes it.
+candidate grouped-back
+  matmul(x, matmul(y, z)) => matmul(matmul(x, y), z)
+  where rank(x) = 2, rank(y) = 2, rank(z) = 2
 """
 
 
@@ -70,6 +75,37 @@ def test_the_rewrite_that_rounds_is_found(taso_opt, rewritten, tmp_path):
 def test_within_the_tolerance_nothing_is_found(taso_opt, rewritten, tmp_path):
     done = bisect(taso_opt, tmp_path, "1e-3", "--check", "2", "--seed", "7")
     assert done.code == 0 and "no rewrite exceeds 0.001" in done.err, done
+
+
+@pytest.fixture
+def undone(rewritten, tmp_path):
+    """The certificate ends with a step that undoes the one that rounds. The number of that one, and of all."""
+    file = tmp_path / "out.onnx.cert"
+    certificate = json.loads(file.read_text())
+    steps = certificate["steps"]
+    rounding = next(step for step in steps if step["rule"] == "regrouped")
+    numbers_used = [number for step in steps for _, results in step["made"] for number in results]
+    last = rounding["replaced"]
+    steps.append({**rounding, "rule": "grouped-back", "conditions": rounding["conditions"][::-1],
+                  "made": [["matmul", [max(numbers_used) + 1]], ["matmul", last]]})
+    file.write_text(json.dumps(certificate))
+    return steps.index(rounding) + 1, len(steps)
+
+
+def test_the_first_rewrite_is_found_even_if_it_is_undone_later(taso_opt, undone, tmp_path):
+    first, steps = undone
+    done = bisect(taso_opt, tmp_path, "1e-12")
+    assert done.code == 4, done
+    assert re.search(rf"^rewrite {first}, by the rule 'regrouped'", done.err, re.MULTILINE), done
+    assert "later rewrites make up for it" in done.err and f" of {steps + 1} states were run" in done.err
+    rows = dict(re.findall(r"^(clean-ups only|\d+)  +(\S+)$", done.err, re.MULTILINE))
+    assert rows[str(steps)] == "0" and float(rows[str(first)]) > 1e-12
+
+
+def test_if_nothing_is_found_every_state_was_run(taso_opt, undone, tmp_path):
+    done = bisect(taso_opt, tmp_path, "1e-3")
+    states = undone[1] + 1
+    assert done.code == 0 and f"{states} of {states} states were run" in done.err, done
 
 
 def test_bisect_wants_the_output_of_the_certificate(taso_opt, rewritten, tmp_path):

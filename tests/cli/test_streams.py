@@ -141,17 +141,39 @@ def test_what_is_understood_and_what_is_opaque_is_said(taso_opt, tmp_path):
     model = models.model_of(nodes, [models.floats("x", [2, 3, 3, 3])], [models.floats("y", [1, 3, 1, 1])], [regions])
     model.opset_import.add(domain="org.example", version=1)
     done = run(taso_opt, save(model, tmp_path / "model.onnx"), "--dry-run", "--report", tmp_path / "r.json")
-    opaque = "1 MaxRoiPool (not modelled); 1 org.example.Strange (not part of ONNX)"
+    opaque = "1 MaxRoiPool (taso has no model of it); 1 org.example.Strange (not part of ONNX)"
     assert f"\nunderstood 2 of 4 operators; opaque: {opaque}\n" in done.err, done
     coverage = json.loads((tmp_path / "r.json").read_text())["coverage"]
     assert (coverage["understood"], coverage["operators"]) == (2, 4)
     assert [(one["operator"], one["count"], one["reason"]) for one in coverage["opaque"]] == [
-        ("MaxRoiPool", 1, "not modelled"), ("org.example.Strange", 1, "not part of ONNX")]
+        ("MaxRoiPool", 1, "taso has no model of it"), ("org.example.Strange", 1, "not part of ONNX")]
     done = run(taso_opt, save(models.with_identity(), tmp_path / "all.onnx"), "--dry-run")
     assert "\nunderstood 2 of 2 operators\n" in done.err, done
 
 
-PROGRAMS = ("taso_opt", "taso_verify", "taso_gen", "taso_bench")
+ADVICE = "more may be understood with fixed sizes: --overwrite-input-shape sets them (open: 'x')"
+
+
+@pytest.mark.parametrize("shape, node, reason, helps", [
+    (None, "Relu", "rank unknown: the input 'x' has none", True),
+    (["N", "C"], "Squeeze", "not with these open sizes or attributes", True),
+    (["N", 1], "NonZero", "taso has no model of it", False),
+])
+def test_a_reason_comes_with_what_to_do(shape, node, reason, helps, taso_opt, tmp_path):
+    element = onnx.TensorProto.INT64 if node == "NonZero" else onnx.TensorProto.FLOAT
+    model = models.model_of([helper.make_node(node, ["x"], ["y"])],
+                            [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape)],
+                            [helper.make_tensor_value_info("y", element, None)])
+    file = save(model, tmp_path / "model.onnx")
+    for options in ("--dry-run",), ("--coverage",):
+        done = run(taso_opt, file, *options)
+        assert reason in done.err + done.out and (ADVICE in done.err + done.out) == helps, done
+    if helps:  # it does what it promises
+        done = run(taso_opt, file, "--coverage", "--overwrite-input-shape", "x:3,4")
+        assert "understood 1 of 1 operators" in done.err + done.out and ADVICE not in done.err + done.out, done
+
+
+PROGRAMS = ("taso_opt", "taso_verify", "taso_gen", "taso_bench", "taso_networks")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
