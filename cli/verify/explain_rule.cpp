@@ -1,6 +1,7 @@
 #include "cli/verify/explain_rule.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/console/exit_code.h"
 #include "cli/console/interrupt.h"
 #include "cli/console/program.h"
 #include "cli/console/progress_line.h"
@@ -32,6 +34,10 @@ std::vector<GivenFile> files_with_rules(const VerifySettings& settings) {
   std::vector<GivenFile> files;
   for (const auto& file : settings.files) files.push_back(read_rules(file));
   if (!files.empty()) return files;
+  std::error_code unknown;
+  if (std::filesystem::exists(*settings.explained, unknown))
+    throw UsageError(fmt::format("--explain takes the name of a rule, and '{}' is a file: name both",
+                                 on_one_line(*settings.explained)));
   files = read_rule_set({}, {}).files;
   files.push_back(read_properties(properties_path(settings.properties)));
   return files;

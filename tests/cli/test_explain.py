@@ -106,7 +106,7 @@ def test_an_unknown_name_gets_a_suggestion(explain):
     assert done.out == ""
 
 
-def test_a_rule_that_comes_with_taso_needs_no_file(taso_verify):
+def test_a_rule_that_comes_with_taso_needs_no_file(taso_verify, tmp_path):
     done = run(taso_verify, "--explain", "first-part-to-slice")
     assert done.code == 0 and "first-part-to-slice: proved" in done.out, done
     done = run(taso_verify, "--explain", "split-of-concat")  # a property that proofs name
@@ -114,6 +114,8 @@ def test_a_rule_that_comes_with_taso_needs_no_file(taso_verify):
     done = run(taso_verify, "--explain", "first-part-to-slise")
     assert done.code == 2 and "did you mean 'first-part-to-slice'?" in done.err and done.out == "", done
     assert run(taso_verify, "--explain", "").code == 2
+    done = run(taso_verify, "--explain", tmp_path)
+    assert done.code == 2 and "takes the name of a rule" in done.err, done
     assert "no rule file is given" in run(taso_verify).err
 
 
