@@ -3,6 +3,8 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <fstream>
+#include <optional>
 #include <sstream>
 #include <vector>
 
@@ -32,19 +34,26 @@ std::string trimmed(std::string_view text) {
   return name;
 }
 
+/// What follows the label and a colon in the first line that begins with it.
+std::optional<std::string> value_after(std::string_view label, std::istream& lines) {
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon != std::string::npos && trimmed(std::string_view(line).substr(0, colon)) == label)
+      return trimmed(std::string_view(line).substr(colon + 1));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string processor_name() {
   utsname system{};
-  std::string name = ::uname(&system) == 0 ? system.machine : "unknown";
-  constexpr std::string_view label = "Model name:";
-  std::istringstream lines(output_of({"env", "LC_ALL=C", "lscpu"}));
-  for (std::string line; std::getline(lines, line);)
-    if (const std::string text = trimmed(line); text.starts_with(label)) {
-      const std::string model = trimmed(std::string_view(text).substr(label.size()));
-      return model.empty() || model == "-" ? name : name + " " + model;
-    }
-  return name;
+  const std::string name = ::uname(&system) == 0 ? system.machine : "unknown";
+  const auto with = [&](const std::string& model) { return model.empty() || model == "-" ? name : name + " " + model; };
+  std::istringstream list(output_of({"env", "LC_ALL=C", "lscpu"}));
+  if (const auto model = value_after("Model name", list)) return with(*model);
+  std::ifstream processors("/proc/cpuinfo");  // lscpu needs /sys, which a plain chroot lacks
+  return with(value_after("model name", processors).value_or(""));
 }
 
 std::string processor_with_gpu() {

@@ -77,6 +77,15 @@ def test_a_result_that_is_faster_there_is_kept(taso_opt, model, pretended, monke
     assert set(report["in_runtime"]) == set(schema["properties"]["in_runtime"]["properties"])
 
 
+@pytest.mark.skipif(not pathlib.Path("/proc/cpuinfo").exists(), reason="there is no /proc here")
+def test_without_lscpu_the_processor_is_named_as_the_kernel_does(taso_opt, model, processor, pretended, monkeypatch):
+    script(processor / "lscpu", "exit 1\n")
+    _, report = optimise(taso_opt, model, pretended, monkeypatch, PRETENDED_TURNS="100 100 80")
+    named = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    name = f" {named.group(1).strip().replace(',', ' ')}" if named else ""  # on arm64 the kernel tells numbers only
+    assert report["in_runtime"]["machine"].startswith(f"{platform.machine()}{name}, ONNX Runtime")
+
+
 @pytest.mark.parametrize("times", ["100 100 100", "100 100 99.5", "100 100 120", "100 120 110"])
 def test_a_result_that_is_not_faster_is_not_written(taso_opt, model, pretended, monkeypatch, times):
     done, report = optimise(taso_opt, model, pretended, monkeypatch, PRETENDED_TURNS=times)
