@@ -22,8 +22,14 @@ constexpr double wanted_finite_share = 0.5, least_finite_share = 0.05;
 /// The ways to draw operands, in the order in which they are tried.
 constexpr std::array ordinary_draws{Draw::normal, Draw::positive, Draw::between_0_and_1, Draw::small};
 
-/// Sizes to try for dimensions that the model leaves open; the first one with which the original runs is used.
-constexpr std::int64_t open_sizes[] = {2, 1, 3, 16, 64, 224};
+/// Sizes to try for dimensions that the model leaves open: for those of first axes, often batches, and for all others.
+/// The first ones with which the original runs are used.
+struct OpenSizes {
+  std::int64_t first, others;
+};
+constexpr OpenSizes open_sizes[] = {{2, 2}, {1, 1}, {3, 3}, {16, 16}, {1, 64}, {1, 224}, {64, 64}, {224, 224}};
+/// All but the first are tried only if the inputs have no more elements: a run may need many times as many.
+constexpr double most_elements = 1 << 22;
 
 /// Whether a node rounds, compares or selects: then a rounding error may become a difference of any size.
 bool decides(const Node& node) {
@@ -67,9 +73,14 @@ void add_sizes(Graph& graph, const Graph& signature) {
   }
 }
 
+/// The name of a dimension that is a symbol by itself; empty for all others.
+std::string symbol_of(const Dim& dim) {
+  const auto names = dim.symbols();
+  return names.size() == 1 && dim == Dim::symbol(names.front()) ? std::string(names.front()) : "";
+}
+
 /// Binds dimensions that the user's shapes and data fix.
-void bind_symbols(const Value& input, const CheckOptions& options,
-                  std::map<std::string, std::int64_t, std::less<>>& symbols) {
+void bind_symbols(const Value& input, const CheckOptions& options, Symbols& symbols) {
   const std::string& name = input.node->as_input()->name;
   Extents extents;
   if (const auto shape = options.shapes.find(name); shape != options.shapes.end()) extents = shape->second;
@@ -77,9 +88,41 @@ void bind_symbols(const Value& input, const CheckOptions& options,
   if (!input.type().shape || extents.size() != input.type().shape->size()) return;
   for (std::size_t i = 0; i < extents.size(); ++i) {
     const Dim& dim = (*input.type().shape)[i];
-    const auto names = dim.symbols();
-    if (names.size() == 1 && dim == Dim::symbol(names.front())) symbols.emplace(names.front(), extents[i]);
+    if (const std::string symbol = symbol_of(dim); !symbol.empty()) symbols.emplace(symbol, extents[i]);
   }
+}
+
+/// The sizes that the user fixes, and those of open first axes.
+Symbols bound_symbols(const Graph& signature, const CheckOptions& options, const OpenSizes& sizes) {
+  Symbols symbols;
+  for (const Value& input : signature.inputs) bind_symbols(input, options, symbols);
+  for (const Value& input : signature.inputs)
+    if (const auto& shape = input.type().shape; shape && !shape->empty())
+      if (const std::string symbol = symbol_of(shape->front()); !symbol.empty()) symbols.emplace(symbol, sizes.first);
+  return symbols;
+}
+
+/// The extents of an operand if all other symbols have this size.
+Extents extents_with(const Shape& shape, const Symbols& symbols, std::int64_t others) {
+  Extents extents;
+  for (const Dim& dim : shape)
+    extents.push_back(dim.evaluate([&](std::string_view name) {
+      const auto bound = symbols.find(name);
+      return bound == symbols.end() ? others : bound->second;
+    }));
+  return extents;
+}
+
+double elements_with(const Graph& graph, const Symbols& symbols, std::int64_t others) {
+  double elements = 0;
+  for (const Value& input : graph.inputs) {
+    if (!input.type().shape) continue;
+    double product = 1;
+    for (const std::int64_t extent : extents_with(*input.type().shape, symbols, others))
+      product *= static_cast<double>(extent);
+    elements += product;
+  }
+  return elements;
 }
 
 }  // namespace
@@ -213,11 +256,13 @@ std::vector<Array> BothSides::run(const Graph& graph, std::size_t half, const Gr
                                   Draw draw) {
   const runtime::InterpreterOptions running{.threads = options_.threads};
   std::string reason;
-  for (const std::int64_t size : open_sizes) {
+  for (const OpenSizes& sizes : open_sizes) {
+    const Symbols symbols = bound_symbols(signature, options_, sizes);
+    if (!reason.empty() && elements_with(graph, symbols, sizes.others) > most_elements) continue;
     for (const bool zeros : {false, true}) {
       std::string trouble;
       try {
-        return runtime::interpret(graph, operands_for(graph, signature, sample, size, zeros, draw), running);
+        return runtime::interpret(graph, operands_for(graph, symbols, sizes.others, sample, zeros, draw), running);
       } catch (const runtime::TypeMismatch&) {
         throw;
       } catch (const InputError& error) {
@@ -227,7 +272,7 @@ std::vector<Array> BothSides::run(const Graph& graph, std::size_t half, const Gr
       original.outputs.resize(half);
       bool runs = true;
       try {
-        runtime::interpret(original, operands_for(graph, signature, sample, size, zeros, draw), running);
+        runtime::interpret(original, operands_for(graph, symbols, sizes.others, sample, zeros, draw), running);
       } catch (const InputError&) {
         runs = false;
       }
@@ -242,14 +287,8 @@ std::vector<Array> BothSides::run(const Graph& graph, std::size_t half, const Gr
   throw InputError(reason);
 }
 
-std::vector<Array> BothSides::operands_for(const Graph& graph, const Graph& signature, unsigned sample,
-                                           std::int64_t size, bool zeros, Draw draw) const {
-  std::map<std::string, std::int64_t, std::less<>> symbols;
-  for (const Value& input : signature.inputs) bind_symbols(input, options_, symbols);
-  const auto binding = [&](std::string_view name) {
-    const auto bound = symbols.find(name);
-    return bound == symbols.end() ? size : bound->second;
-  };
+std::vector<Array> BothSides::operands_for(const Graph& graph, const Symbols& symbols, std::int64_t others,
+                                           unsigned sample, bool zeros, Draw draw) const {
   std::vector<Array> operands;
   for (const Value& input : graph.inputs) {
     const std::string& name = input.node->as_input()->name;
@@ -264,10 +303,8 @@ std::vector<Array> BothSides::operands_for(const Graph& graph, const Graph& sign
     }
     if (type.element == ElementType::undefined || !type.shape)
       throw InputError(fmt::format("the type of '{}' is not known", name));
-    Extents extents;
     const auto fixed = options_.shapes.find(name);
-    for (const Dim& dim : *type.shape) extents.push_back(dim.evaluate(binding));
-    if (fixed != options_.shapes.end()) extents = fixed->second;
+    const Extents extents = fixed != options_.shapes.end() ? fixed->second : extents_with(*type.shape, symbols, others);
     const std::int64_t range = is_floating(type.element) || zeros ? 1 : index_range(graph, input);
     operands.push_back(draw_array(type, extents, range, hash_name(name) + options_.seed * 1000003 + sample, draw));
   }

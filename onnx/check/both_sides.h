@@ -1,7 +1,10 @@
 // Runs two ways of computing the same values on the same random operands, and tells whether they agree.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,6 +21,9 @@ struct Obligation {
   std::string name;
   Value expected, actual;
 };
+
+/// The sizes of dimensions.
+using Symbols = std::map<std::string, std::int64_t, std::less<>>;
 
 /// The edited model is wrong in a way that shows before any number is compared.
 struct Broken {
@@ -60,7 +66,7 @@ class BothSides {
   bool has_free_numbers(const Graph& graph) const;
   void run_specials(const Sides& sides, CheckResult& result);
   void run_special(const Sides& sides, Draw draw, Kinds& found, bool is_demanded, CheckResult& result);
-  std::vector<Array> operands_for(const Graph& graph, const Graph& signature, unsigned sample, std::int64_t size,
+  std::vector<Array> operands_for(const Graph& graph, const Symbols& symbols, std::int64_t others, unsigned sample,
                                   bool zeros, Draw draw) const;
 
   const CheckOptions& options_;

@@ -12,6 +12,7 @@
 #include "onnx/import/import.h"
 #include "onnx/import/node_body.h"
 #include "onnx/import/taken_branches.h"
+#include "onnx/lowering/lowering.h"
 #include "onnx/model/attributes.h"
 #include "onnx/model/external_data.h"
 #include "onnx/model/model.h"
@@ -162,9 +163,11 @@ class Comparison {
       if (is_external(*tensor)) external += raw_bytes_of(*tensor).value_or(0);
     for (const proto::NodeProto* node : before_.nodes) external += external_bytes_inside(*node);
     if (external > options_.memory_limit) return fmt::format("{} bytes of external weights", external);
-    for (const proto::NodeProto* node : before_.nodes)
+    for (const proto::NodeProto* node : before_.nodes) {
+      if (is_of_onnxruntime(*before_.model, *node) && is_lowered_onnxruntime(node->op_type())) continue;
       if (const auto obstacle = obstacle_of(*before_.model, *node); !obstacle.empty())
         return fmt::format("{}: {}", node->op_type(), obstacle);
+    }
     return "";
   }
 

@@ -85,10 +85,21 @@ Value LoweringCall::reshape(const Value& value, const Shape& shape) const {
 
 bool is_lowered(std::string_view op_type) { return op_type == "Identity" || find_lowering(op_type) != nullptr; }
 
-Lowered lower_onnxruntime(const LoweringCall& call) {
+namespace {
+
+LowerFunction find_onnxruntime(std::string_view op_type) {
   for (const auto& [name, function] : lowering::onnxruntime())
-    if (name == call.op_type) return lower_by(function, call);
-  return std::nullopt;
+    if (name == op_type) return function;
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_lowered_onnxruntime(std::string_view op_type) { return find_onnxruntime(op_type) != nullptr; }
+
+Lowered lower_onnxruntime(const LoweringCall& call) {
+  const LowerFunction function = find_onnxruntime(call.op_type);
+  return function == nullptr ? std::nullopt : lower_by(function, call);
 }
 
 Lowered lower(const LoweringCall& call) {

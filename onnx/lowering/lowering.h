@@ -45,6 +45,7 @@ Lowered lower(const LoweringCall& call);
 Lowered lower_onnxruntime(const LoweringCall& call);
 /// Whether nodes of that type can be lowered, at least some of them.
 bool is_lowered(std::string_view op_type);
+bool is_lowered_onnxruntime(std::string_view op_type);
 
 namespace lowering {
 

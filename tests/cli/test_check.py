@@ -61,6 +61,27 @@ def test_a_dynamically_quantised_model_is_written(taso_opt, tmp_path):
     assert len([n for n in onnx.load(tmp_path / "out.onnx").graph.node if n.op_type == "MatMul"]) == 1
 
 
+def test_open_sizes_of_pictures_and_batches_are_found(taso_opt, tmp_path):
+    nodes = [helper.make_node("Identity", ["x"], ["same"]),
+             helper.make_node("AveragePool", ["same"], ["y"], kernel_shape=[100, 100], strides=[50, 50])]
+    model = model_of(nodes, [floats("x", ["N", 3, "H", "W"])], [floats("y", ["N", 3, None, None])])
+    report, _ = report_of(taso_opt, save(model, tmp_path / "model.onnx"), tmp_path)
+    assert report["check"]["scope"] == "whole" and report["check"]["tensors"] == 1
+
+
+def test_where_no_open_size_fits_soon_ends_and_is_told(taso_opt, tmp_path):
+    nodes = [helper.make_node("Identity", ["x"], ["unused"]), helper.make_node("Relu", ["x"], ["r"]),
+             helper.make_node("Conv", ["r", "w"], ["y"])]  # five channels
+    model = model_of(nodes, [floats("x", ["b", "c", "h", "w"])], [floats("y", [None, None, None, None])],
+                     [weight("w", np.ones((4, 5, 3, 3)))])
+    report, done = report_of(taso_opt, save(model, tmp_path / "model.onnx"), tmp_path)
+    assert report["check"]["tensors"] == 0 and "Conv cannot be run" in report["check"]["reason"]
+    assert "compute what they did, so nothing had to run" in done.err and "0 tensors" not in done.err
+    assert report["seconds"]["check"] < 30  # it took as long as with 224 for each of four sizes
+    report, done = report_of(taso_opt, tmp_path / "model.onnx", tmp_path, "--test-input-shape", "x:1,5,8,8")
+    assert report["check"]["scope"] == "whole" and "1 tensor compared" in done.err
+
+
 def test_rules_that_the_check_objects_to_are_left_out(taso_opt, tmp_path):
     random = np.random.default_rng(4)
     nodes, weights = two_products("x", 64, random)

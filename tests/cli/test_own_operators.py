@@ -140,6 +140,25 @@ def test_attention_becomes_one_operator_that_computes_the_same(optimise, taso_ve
     assert "MultiHeadAttention at 1 place" in done.err
 
 
+def test_models_with_it_are_checked_as_a_whole(optimise, taso_opt, tmp_path):
+    _, out = optimise(Attention().model(scale="Div"), "--allow-onnxruntime-operators")
+    report = tmp_path / "again.json"
+    done = run(taso_opt, out, "-o", tmp_path / "again.onnx", "--force", "--budget", "0", "--report", report)
+    assert done.code == 0, done
+    assert json.loads(report.read_text())["check"]["scope"] in ("whole", "unchanged")
+    model = onnx.load(out)
+    model.graph.node.insert(0, onnx.helper.make_node("Identity", [model.graph.input[0].name], ["same"]))
+    for node in list(model.graph.node)[1:]:
+        for i, name in enumerate(node.input):
+            if name == model.graph.input[0].name:
+                node.input[i] = "same"
+    onnx.save(model, tmp_path / "more.onnx")
+    done = run(taso_opt, tmp_path / "more.onnx", "-o", tmp_path / "again.onnx", "--force", "--budget", "0",
+               "--report", report)
+    check = json.loads(report.read_text())["check"]
+    assert done.code == 0 and check["scope"] == "whole" and check["tensors"] > 0, (done, check)
+
+
 @pytest.mark.parametrize("forms", [
     {"mask": [1, 1, 1, KEYS]}, {"mask": [LENGTH, KEYS]}, {"axis": 2}, {"last": (0, 1, 2, 3)}, {"v": "apart"},
     {"opset": 12, "axis": 1}, {"k": "something else"},
