@@ -115,7 +115,7 @@ void check_config(const CLI::App& app, const std::string& file) {
       for (const std::string& one : option->get_lnames()) known.push_back(one);
   for (const CLI::ConfigItem& item : app.get_config_formatter_base()->from_file(file)) {
     if (!item.parents.empty())
-      throw InputError(fmt::format("{}: there are no sections, but '{}' is in one", file, item.fullname()));
+      throw InputError(fmt::format("{}: there are no sections, but there is [{}]", file, item.parents.front()));
     if (std::find(known.begin(), known.end(), item.name) == known.end())
       throw InputError(fmt::format("{}: unknown option '{}'{}", file, item.name, did_you_mean(item.name, known)));
     for (const std::string& value : item.inputs)

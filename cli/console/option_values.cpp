@@ -9,6 +9,16 @@
 #include "cli/console/exit_code.h"
 
 namespace taso::cli {
+namespace {
+
+std::optional<double> finite_number(const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && stop == end && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
 
 std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t most, std::uint64_t least) {
   std::uint64_t value = 0;
@@ -20,12 +30,13 @@ std::uint64_t whole_number(const std::string& flag, const std::string& text, std
 }
 
 double number_from_zero(const std::string& flag, const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || !std::isfinite(value) || value < 0)
-    throw UsageError(fmt::format("{} takes a number that is 0 or greater, not '{}'", flag, text));
-  return value;
+  if (const auto value = finite_number(text); value && *value >= 0) return *value;
+  throw UsageError(fmt::format("{} takes a number that is 0 or greater, not '{}'", flag, text));
+}
+
+double number_between(const std::string& flag, const std::string& text, double least, double most) {
+  if (const auto value = finite_number(text); value && *value >= least && *value <= most) return *value;
+  throw UsageError(fmt::format("{} takes a number from {} to {}, not '{}'", flag, least, most, text));
 }
 
 std::size_t byte_count(const std::string& flag, const std::string& text) {

@@ -15,6 +15,7 @@ std::uint64_t whole_number(const std::string& flag, const std::string& text, std
                            std::uint64_t least = 0);
 /// A finite number, 0 or greater.
 double number_from_zero(const std::string& flag, const std::string& text);
+double number_between(const std::string& flag, const std::string& text, double least, double most);
 /// Bytes: "4G", "512M", "1.5GiB", "65536"; units are powers of 1024.
 std::size_t byte_count(const std::string& flag, const std::string& text);
 /// For flags that need a file: "-" is refused. Returns nothing if the text is empty.

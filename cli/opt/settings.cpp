@@ -263,12 +263,9 @@ void resolve_search(const Raw& raw, OptSettings& options) {
   if (!raw.objective.empty()) options.objective = cost::objective_named(raw.objective).value();
   if (options.search != OptSettings::Search::backtracking && options.objective == cost::Objective::memory)
     throw UsageError("--search saturation and both need --objective time or launches: memory has no bound");
-  if (!raw.alpha.empty()) options.alpha = number_from_zero("--alpha", raw.alpha);
-  if (options.alpha < 1 || options.alpha > 100) throw UsageError("--alpha takes a number from 1 to 100");
-  if (!raw.min_gain.empty()) options.min_gain = number_from_zero("--min-gain", raw.min_gain);
-  if (options.min_gain && *options.min_gain > 100) throw UsageError("--min-gain takes a number from 0 to 100");
-  if (!raw.max_growth.empty()) options.max_growth = number_from_zero("--max-growth", raw.max_growth);
-  if (options.max_growth > 1e6) throw UsageError("--max-growth takes a number from 0 to 1000000");
+  if (!raw.alpha.empty()) options.alpha = number_between("--alpha", raw.alpha, 1, 100);
+  if (!raw.min_gain.empty()) options.min_gain = number_between("--min-gain", raw.min_gain, 0, 100);
+  if (!raw.max_growth.empty()) options.max_growth = number_between("--max-growth", raw.max_growth, 0, 1'000'000);
   if (!raw.time_budget.empty()) options.time_budget = number_from_zero("--time-budget", raw.time_budget);
   options.pricing.on_gpu = raw.device == "cuda";
   if (options.confirm && !options.pricing.on_gpu) throw UsageError("--confirm needs --device cuda");

@@ -80,14 +80,14 @@ struct Where {
 }
 
 std::uint64_t number(const Json& json, const Where& where) {
-  if (!json.is_number_unsigned()) fail(where, "expected an integer");
+  if (!json.is_number_unsigned()) fail(where, "expected an integer from 0 to 18446744073709551615");
   return json.get<std::uint64_t>();
 }
 
 std::int64_t signed_number(const Json& json, const Where& where) {
   if (!json.is_number_integer() ||
       (json.is_number_unsigned() && json.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()))
-    fail(where, "expected an integer");
+    fail(where, "expected an integer of at most 63 bits");
   return json.get<std::int64_t>();
 }
 

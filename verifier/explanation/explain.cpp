@@ -174,7 +174,7 @@ class Teller {
                           kind.text);
       if (!others.empty())
         text += fmt::format("  The same steps at {}{}.\n", others.front(),
-                            others.size() == 1 ? "" : fmt::format(" and {} other choices", others.size() - 1));
+                            others.size() == 1 ? "" : fmt::format(" and {} more", others.size() - 1));
       used.insert(kind.used.begin(), kind.used.end());
     }
     if (kinds.size() > most_told)
