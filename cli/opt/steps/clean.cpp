@@ -89,6 +89,12 @@ void use_own_operators(const OptRun& run, Candidate& candidate) {
   if (results.empty()) return;
   std::vector<onnx::CleanupAction> actions;
   for (const std::string& result : results) actions.push_back({onnx::fused_attention_pass, result});
+  // What only the replaced nodes used.
+  onnx::CleanupOptions weights_only = clean_ups_of(run.options);
+  for (const onnx::CleanupPass& pass : onnx::cleanup_passes())
+    if (pass.name != "unused-weights") weights_only.disabled.emplace(pass.name);
+  const auto more = onnx::clean_up(*candidate.edit, weights_only, &actions);
+  for (std::size_t i = 0; i < more.size(); ++i) candidate.passes[i].count += more[i].count;
   for (rules::CleanupStep& step : steps_of(actions)) candidate.clean_ups_after.push_back(std::move(step));
   candidate.passes.push_back({onnx::fused_attention_pass, results.size()});
   candidate.after = {};
