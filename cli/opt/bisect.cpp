@@ -103,8 +103,8 @@ struct Found {
   bool is_certain = true;  ///< false if it was interrupted
 };
 
-/// Halving finds a place where the tolerance is crossed after few runs. As the difference may rise and fall, that is the
-/// first one only if all states before it keep the tolerance: they are run as well. If none exceeds it, all are run.
+/// Halving finds a place where the tolerance is crossed after few runs. As the difference may rise and fall, that is
+/// the first one only if all states before it keep the tolerance: they are run as well. If none exceeds it, all are.
 Found find_first(const std::function<Difference(std::size_t steps)>& run, std::size_t last, double tolerance,
                  Console& console) {
   Found found;

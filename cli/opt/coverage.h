@@ -46,7 +46,7 @@ struct OpaqueGroup {
 };
 std::vector<OpaqueGroup> groups_of(const Coverage& coverage);
 
-/// Lines: "understood 7 of 9 operators; opaque: 2 TopK (taso has no model of it)", what runs on the host, and the advice.
+/// Lines: "understood 7 of 9 operators; opaque: 2 TopK (taso has no model of it)", what runs on the host, and advice.
 std::string text_of(const Coverage& coverage);
 /// A table with every group, for `--coverage`.
 std::string table_of(const Coverage& coverage);

@@ -1,5 +1,5 @@
-// Operators that only ONNX Runtime has, in models that will run there. They are used only if the user allows it, and only
-// where a small model with them is faster than one without, measured on this machine.
+// Operators that only ONNX Runtime has, in models that will run there. They are used only if the user allows it, and
+// only where a small model with them is faster than one without, measured on this machine.
 #pragma once
 
 #include <map>

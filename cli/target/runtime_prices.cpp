@@ -16,8 +16,8 @@ constexpr double seconds_for_each = 0.06;
 /// A call that takes less is measured several times in one run: the start of a run takes microseconds.
 constexpr double short_nanoseconds = 400'000;
 constexpr double usual_copies = 8;
-/// The weights of all copies together stay in the cache, or for the most part do not: processors with caches of hundreds
-/// of megabytes share them with others.
+/// The weights of all copies together stay in the cache, or mostly do not: a cache of hundreds of megabytes is shared
+/// with others.
 constexpr double warm_bytes = 8e6, cold_bytes = 160e6;
 constexpr double most_copies = 340;
 /// Weights from memory are worth measuring if fetching them takes this share of the time.

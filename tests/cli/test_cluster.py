@@ -202,22 +202,23 @@ def test_only_the_first_rank_prints_data(taso_gen):
     assert done.returncode == 0 and done.stdout == run(taso_gen, "--version").out, done
 
 
-def test_a_rank_that_fails_alone_tells_why(taso_gen, tmp_path):
-    script = tmp_path / "start"
-    script.write_text('#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] || set -- "$@" --properties none.rules\nexec "$@"\n')
+def run_started_by(folder, command, taso_gen):
+    """Two ranks, each of which a shell starts after this command."""
+    script = folder / "start"
+    script.write_text(f'#!/bin/sh\n{command}\nexec "$@"\n')
     script.chmod(0o755)
-    done = subprocess.run([*MPIRUN, "-n", "2", script, taso_gen, "-o", tmp_path / "out.rules", *LONG, "--jobs", "1"],
+    return subprocess.run([*MPIRUN, "-n", "2", script, taso_gen, "-o", folder / "out.rules", *LONG, "--jobs", "1"],
                           env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+
+
+def test_a_rank_that_fails_alone_tells_why(taso_gen, tmp_path):
+    done = run_started_by(tmp_path, '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || set -- "$@" --properties none.rules', taso_gen)
     assert done.returncode == 3 and done.stderr.count("none.rules: cannot read") == 1, done
 
 
 def test_a_full_disk_ends_the_job(taso_gen, tmp_path):
     """The first rank may not write large files, which looks the same."""
-    limited = tmp_path / "limited"
-    limited.write_text('#!/bin/sh\nulimit -f 40\nexec "$@"\n')
-    limited.chmod(0o755)
-    done = subprocess.run([*MPIRUN, "-n", "2", limited, taso_gen, "-o", tmp_path / "out.rules", *LONG, "--jobs", "1"],
-                          env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
+    done = run_started_by(tmp_path, "ulimit -f 40", taso_gen)
     assert done.returncode == 6 and "File too large" in done.stderr, done
     assert not (tmp_path / "out.rules").exists()
 

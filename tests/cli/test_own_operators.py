@@ -119,7 +119,8 @@ def random_feeds(model):
 @pytest.mark.parametrize("forms", [
     {}, {"scale": "Div"}, {"scale": None}, {"q": "scaled", "k": "through views", "scale": None},
     {"q": "scaled", "k": "through views"}, {"k": "through views", "v": "packed", "scale": None},
-    {"k": "apart"}, {"k": "apart", "v": "apart"}, {"q": "rotated"}, {"q": "rotated", "k": "apart", "v": "apart", "scale": "Div"},
+    {"k": "apart"}, {"k": "apart", "v": "apart"}, {"q": "rotated"},
+    {"q": "rotated", "k": "apart", "v": "apart", "scale": "Div"},
     {"mask": [1, 1, LENGTH, KEYS]}, {"mask": [BATCH, HEADS, LENGTH, KEYS], "k": "apart", "v": "apart"},
 ], ids=str)
 def test_attention_becomes_one_operator_that_computes_the_same(optimise, taso_verify, tmp_path, forms):

@@ -21,8 +21,8 @@ namespace taso::verifier {
 /// - element-wise nodes of some values, for the view or transpose of such nodes of values that were viewed or
 ///   transposed the other way.
 OtherWay computed_ahead();
-/// The same for attention that became one operator: also products of matrices whose operands or results are multiplied by
-/// numbers, where the product of all numbers is the same up to rounding.
+/// The same for attention that became one operator: also products of matrices whose operands or results are multiplied
+/// by numbers, where the product of all numbers is the same up to rounding.
 OtherWay with_fused_attention();
 
 }  // namespace taso::verifier
