@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -53,16 +55,30 @@ def is_on_device(value: Any) -> bool:
     return hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] not in (1, 3)
 
 
-def name_of_tensor_type(tensor: Any) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
+@functools.cache
+def number_of_tensor_type(dtype: Any) -> int | None:
+    return NUMBERS.get(str(dtype).removeprefix("torch."))
 
 
 def tensor_memory(tensor: Any) -> Memory:
     """The memory of a contiguous tensor of PyTorch."""
-    number = NUMBERS.get(name_of_tensor_type(tensor))
+    number = number_of_tensor_type(tensor.dtype)
     if number is None:
         raise ArgumentTypeError(f"tensors of the type {tensor.dtype} are not supported")
-    return (tensor.data_ptr(), tensor.numel() * tensor.element_size(), number, tensor.is_cuda, tuple(tensor.shape))
+    return (tensor.data_ptr(), tensor.nbytes, number, tensor.is_cuda, tuple(tensor.shape))
+
+
+def usual_tensor_memory(tensor: Any, number: int, place: int) -> Memory | None:
+    """The same if it is a plain, contiguous tensor of this type on this device (-1: the host), else None."""
+    if type(tensor) is not sys.modules["torch"].Tensor or number_of_tensor_type(tensor.dtype) != number or \
+            tensor.get_device() != place or not tensor.is_contiguous() or tensor.is_neg():
+        return None
+    return (tensor.data_ptr(), tensor.nbytes, number, place >= 0, tuple(tensor.shape))
+
+
+def new_tensor(shape: Sequence[int], number: int, device: Any) -> Any:
+    import torch
+    return torch.empty(shape, dtype=getattr(torch, NAMES[number]), device=device)
 
 
 def device_memory(value: Any, stream: int) -> tuple[Memory, Any]:
@@ -89,6 +105,13 @@ def dense_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
         strides.append(size)
         size *= length
     return tuple(reversed(strides))
+
+
+def current_stream_number(device: int) -> int:
+    """The handle of PyTorch's current stream."""
+    import torch
+    quick = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # what the code that PyTorch generates calls
+    return quick(device) if quick is not None else torch.cuda.current_stream(device).cuda_stream
 
 
 def stream_number(stream: Any) -> int:

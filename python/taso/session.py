@@ -15,6 +15,7 @@ from . import _taso, arrays, cuda_libraries
 from .errors import ArgumentError, ArgumentTypeError
 
 LOGGER = logging.getLogger("taso")
+MOST_KNOWN_SHAPES = 64
 LEVELS = {0: logging.WARNING, 1: logging.INFO, 2: logging.DEBUG}
 
 
@@ -92,6 +93,7 @@ class Session:
         self._places = {value.name: number for number, value in enumerate(self._outputs)}
         self._is_on_device = self._session.is_on_device()
         self._device_number = int(device.partition(":")[2] or 0)
+        self._known_shapes: dict[tuple[tuple[int, ...], ...], list[tuple[int, ...]]] = {}
 
     @property
     def inputs(self) -> list[Value]:
@@ -163,11 +165,17 @@ class Session:
         no tensors of PyTorch, outputs are copied to the host, unless `out` has memory for them.
         """
         given = self._in_order(inputs)
-        tensors = [value for value in given if arrays.is_tensor(value)] if "torch" in sys.modules else []
+        if "torch" in sys.modules:
+            made = self._run_usual_tensors(given, out, stream)
+            if made is not None:
+                return made
+            tensors = [value for value in given if arrays.is_tensor(value)]
+        else:
+            tensors = []
         if stream is None and tensors and tensors[0].is_cuda:
-            import torch
-            stream = torch.cuda.current_stream(tensors[0].device)
-        number = arrays.stream_number(stream)
+            number = arrays.current_stream_number(tensors[0].get_device())
+        else:
+            number = arrays.stream_number(stream)
         kept: list[Any] = []
         taken = [self._input(value, kind, one, number, kept)
                  for value, kind, one in zip(self._inputs, self._input_types, given)]
@@ -183,6 +191,41 @@ class Session:
             else:
                 made[value.name] = self._result(place, result, tensors)
         return made
+
+    def _run_usual_tensors(self, given: list[Any], out: Any, stream: Any) -> dict[str, Any] | None:
+        """The usual case of tensors of PyTorch, in few steps, since a run may be as short as they are: contiguous ones
+        of the model's types, where the session runs, of shapes that tell those of the outputs. None for other cases."""
+        place = self._device_number if self._is_on_device else -1
+        taken = [arrays.usual_tensor_memory(*one, place) for one in zip(given, self._input_types)]
+        if not taken or None in taken:
+            return None
+        shapes = self._shapes_of_outputs(tuple([memory[4] for memory in taken]))
+        if shapes is None:
+            return None
+        if out is None:
+            device = given[0].device
+            results = [arrays.new_tensor(shape, number, device) for shape, number in zip(shapes, self._output_types)]
+        else:
+            results = self._given_outputs(out)
+        memory = [arrays.usual_tensor_memory(*one, place) for one in zip(results, self._output_types)]
+        if None in memory or any(one[4] != shape or one[1] == 0 for one, shape in zip(memory, shapes)):
+            return None
+        usual = place >= 0 and stream is None
+        self._session.run(taken, memory, arrays.current_stream_number(place) if usual else arrays.stream_number(stream))
+        return dict(zip(self._places, results))
+
+    def _shapes_of_outputs(self, shapes: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]] | None:
+        """The shapes of the outputs for inputs of these shapes; None if they depend on more."""
+        known = self._known_shapes.get(shapes)
+        if known is not None:
+            return known
+        found = self._session.infer(shapes)
+        if any(shape is None or min(shape, default=0) < 0 for shape in found):
+            return None
+        if len(self._known_shapes) >= MOST_KNOWN_SHAPES:
+            self._known_shapes.clear()
+        known = self._known_shapes[shapes] = [tuple(shape) for shape in found]
+        return known
 
     def _listed(self) -> str:
         return ", ".join(f"'{value.name}'" for value in self._inputs) or "none"
@@ -312,8 +355,7 @@ class Session:
                                                                   np.shape(one)) for one in given])
         for place, shape in enumerate(shapes):
             if memory[place] is None and shape is not None and min(shape, default=0) >= 0:
-                kind = getattr(torch, arrays.NAMES[self._output_types[place]])
-                memory[place] = torch.empty(shape, dtype=kind, device=device)
+                memory[place] = arrays.new_tensor(shape, self._output_types[place], device)
 
     def _result(self, place: int, array: np.ndarray, tensors: list[Any]) -> Any:
         """An output that the library allocated on the host."""

@@ -26,7 +26,7 @@ class Library:
         return self.options["device"] != "cpu"
 
     def infer(self, shapes):
-        assert shapes[1] == []
+        assert not shapes[1]
         return [[shapes[0][0], 3]]
 
     def run(self, inputs, outputs, stream):
@@ -60,17 +60,27 @@ class Tensor:
     def is_contiguous(self):
         return self.dense
 
+    def is_neg(self):
+        return False
+
+    def get_device(self):
+        return self.device.index if self.is_cuda else -1
+
     def contiguous(self):
         return Tensor(self.shape, str(self.dtype)[6:], "cuda:0", self.pointer + 1)
+
+    def reshape(self, *shape):
+        return self
+
+    def __getitem__(self, _):
+        return self
 
     def data_ptr(self):
         return self.pointer
 
-    def numel(self):
-        return int(np.prod(self.shape))
-
-    def element_size(self):
-        return {"torch.float32": 4, "torch.int64": 8, "torch.float64": 8}[self.dtype]
+    @property
+    def nbytes(self):
+        return int(np.prod(self.shape)) * {"torch.float32": 4, "torch.int64": 8, "torch.float64": 8}[self.dtype]
 
 
 @pytest.fixture
@@ -85,6 +95,7 @@ def torch(monkeypatch):
     made.Tensor, made.float32 = Tensor, "float32"
     made.device = lambda name: name
     made.empty = lambda shape, dtype, device: Tensor(shape, dtype, f"{device.type}:{device.index}", 65536)
+    made._C = types.SimpleNamespace()
     made.cuda = types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=77))
     monkeypatch.setitem(sys.modules, "torch", made)
     return made
@@ -122,6 +133,27 @@ def test_tensors_give_tensors_on_the_current_stream(session, torch):
     assert session(n=Tensor((), "int64"), x=Tensor((5, 4), dense=False), out={"y": memory})["y"] is memory
     assert library.inputs[0][0] == 8193, "a copy, for it is not contiguous"
     assert library.outputs[0][0] == 2048
+
+
+def test_the_usual_tensors_are_passed_on_as_others_are(session, torch):
+    """Contiguous tensors of the model's types take a short way: the library gets the same."""
+    x, n = Tensor((5, 4)), Tensor((), "int64", pointer=16)
+    library = session._session
+    for given in ({"x": x, "n": n}, {"x": x, "n": NUMBER}):  # an array of NumPy takes the long way
+        result = session(**given)["y"]
+        assert result.pointer == 65536 and result.shape == (5, 3) and result.dtype == "torch.float32"
+        assert library.inputs[0] == (8192, 80, FLOAT, True, (5, 4))
+        assert library.outputs == [(65536, 60, FLOAT, True, (5, 3))] and library.stream == 77
+        session(**given, stream=9)
+        assert library.stream == 9
+        session(**given, out=[Tensor((7, 3), pointer=2048)])
+        assert library.outputs == [(2048, 84, FLOAT, True, (7, 3))], "it may be larger than the output"
+    torch._C._cuda_getCurrentRawStream = lambda device: 78
+    session(x, n)
+    assert library.inputs[1] == (16, 8, LONG, True, ()) and library.stream == 78
+    for odd in (Tensor((5, 4), dense=False), Tensor((5, 4), device="cpu")):
+        session(odd, n)
+        assert library.inputs[0][3] is odd.is_cuda, "the library says what is wrong"
 
 
 def test_mistakes_are_named(session, torch):

@@ -94,7 +94,10 @@ def by_compiler(name, model, inputs):
     inputs = tuple(one.cuda() for one in inputs)
     with torch.inference_mode():
         expected = model(*inputs)
+        without_guards = torch.compiler.skip_guard_on_all_nn_modules_unsafe
         ways = {"taso": lambda: torch.compile(model, backend=backend, options={"precision": "tf32"}),
+                "taso, few guards": lambda: torch.compile(model, backend=backend, options={
+                    "precision": "tf32", "guard_filter_fn": without_guards}),
                 "inductor, reduce-overhead": lambda: torch.compile(model, mode="reduce-overhead"),
                 # What PyTorch itself takes before and after a call of a backend.
                 "a backend without work": lambda: torch.compile(model, backend=lambda graph, given: (
