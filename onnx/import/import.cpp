@@ -149,13 +149,20 @@ class Importer {
     for (const auto& info : view_.model->graph().value_info()) hints_.emplace(info.name(), &info);
     for (const auto& info : view_.model->graph().output()) hints_.emplace(info.name(), &info);
     // A value that is passed on unchanged has the declared type of the result, and keeps it when a clean-up joins the
-    // two.
+    // two. It then has the name of the output that it is passed on as, after which its unknown sizes are called.
+    std::unordered_set<std::string> outputs;
+    for (const auto& output : view_.model->graph().output()) outputs.insert(output.name());
     for (auto node = view_.nodes.rbegin(); node != view_.nodes.rend(); ++node) {
       const proto::NodeProto& one = **node;
       if (!is_default_domain(one.domain()) || (one.op_type() != "Identity" && one.op_type() != "Dropout")) continue;
       if (one.input_size() == 0 || one.output_size() == 0) continue;
       if (const auto hint = hints_.find(one.output(0)); hint != hints_.end())
         hints_.emplace(one.input(0), hint->second);
+      if (outputs.contains(one.input(0))) continue;
+      if (outputs.contains(one.output(0)))
+        passed_on_as_.insert_or_assign(one.input(0), one.output(0));
+      else if (const auto last = passed_on_as_.find(one.output(0)); last != passed_on_as_.end())
+        passed_on_as_.insert_or_assign(one.input(0), last->second);
     }
     for (const proto::NodeProto* node : view_.nodes) read_node(*node);
     for (const auto& output : view_.model->graph().output()) result_.graph.outputs.push_back(value_of(output.name()));
@@ -303,7 +310,9 @@ class Importer {
     if (is_default_domain(node.domain())) {
       // With two models in one pool, a name does not identify a value.
       const auto unknown = [&](std::size_t output, std::size_t axis) {
-        const std::string& name = outside(node.output(static_cast<int>(output)));
+        const std::string& own_name = outside(node.output(static_cast<int>(output)));
+        const auto later_name = passed_on_as_.find(own_name);
+        const std::string& name = later_name == passed_on_as_.end() ? own_name : later_name->second;
         const bool is_unique = shared_ == nullptr && !name.empty();
         return size(computed(is_unique ? name : fmt::format("{}@{}.{}", name, pool().size(), output), axis));
       };
@@ -503,7 +512,8 @@ class Importer {
   std::unordered_set<std::string> names_;                      // of all values, once a branch is read
   ImportedModel result_;
   std::unordered_map<std::string, const proto::ValueInfoProto*> hints_;
-  ElementTypes foreign_;  // of types that we do not model
+  std::unordered_map<std::string, std::string> passed_on_as_;  // an output of the model, by an inner value
+  ElementTypes foreign_;                                       // of types that we do not model
 };
 
 }  // namespace

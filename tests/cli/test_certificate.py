@@ -363,3 +363,25 @@ def test_what_a_dead_node_uses_may_be_needless_otherwise(taso_opt, taso_verify, 
     assert done.code == 0 and "warning" not in done.err, done.err
     assert sorted(node.op_type for node in onnx.load(after).graph.node) == ["Add", "Constant", "MatMul"]
     assert run(taso_verify, "--certificate", f"{after}.cert", before, after).code == 0
+
+
+@pytest.mark.parametrize("outputs", [["y"], ["y", "z"], ["a", "y"]])
+def test_sizes_that_a_node_finds_out_are_those_of_an_output(taso_opt, taso_verify, tmp_path, outputs):
+    """Where a value is passed on as an output, a clean-up gives it the name of the output. Its unknown sizes, which are
+    called after it, are the same ones nevertheless."""
+    def of_shape(name, *shape):
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+    passed_on = [helper.make_node("Identity", ["a"], [name]) for name in outputs if name != "a"]
+    nodes = [helper.make_node("MatMul", ["p", "q"], ["a"]), helper.make_node("Transpose", ["a"], ["t"], perm=[1, 0, 2]),
+             helper.make_node("Reshape", ["t", "shape"], ["r"]), helper.make_node("Relu", ["r"], ["s"]), *passed_on]
+    graph = helper.make_graph(nodes, "g", [of_shape("p", "m", 3, 4), of_shape("q", "n", 4, 5)],
+                              [*[of_shape(name, None, 3, 5) for name in outputs], of_shape("s", None, None)],
+                              initializer=[numpy_helper.from_array(np.array([0, -1]), "shape")])
+    before, after = tmp_path / "before.onnx", tmp_path / "after.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), before)
+    done = run(taso_opt, before, "-o", after, "--budget", "0")
+    assert done.code == 0 and "warning" not in done.err, done.err
+    identities = [node for node in onnx.load(after).graph.node if node.op_type == "Identity"]
+    assert len(identities) == len(outputs) - 1
+    assert run(taso_verify, "--certificate", f"{after}.cert", before, after).code == 0
