@@ -15,7 +15,7 @@ import operator
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -63,6 +63,21 @@ def picker(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
     return operator.itemgetter(*places) if len(places) > 1 else lambda whole: [whole[place] for place in places]
 
 
+class Made(NamedTuple):
+    """A session, the places of its inputs among the arguments of its graph, and the weights that it was made of."""
+
+    session: Session
+    places: list[int]
+    weights: Sequence[torch.Tensor]
+    versioned: list[torch.Tensor]  # those of them that have a version
+    versions: list[int]
+
+    def is_of(self, weights: Sequence[torch.Tensor]) -> bool:
+        """Whether these are the same weights, and nobody wrote to them."""
+        return len(weights) == len(self.weights) and all(map(operator.is_, weights, self.weights)) and \
+            list(map(version_of, self.versioned)) == self.versions
+
+
 class CompiledGraph:
     """What torch.compile calls instead of a graph."""
 
@@ -72,10 +87,7 @@ class CompiledGraph:
         self.weights = [place for place, one in enumerate(examples) if is_weight(one)]
         self.rest = [place for place in range(len(examples)) if place not in set(self.weights)]
         self.pick_weights = picker(self.weights)
-        self.sessions: dict[Any, tuple[Session, list[int]]] = {}
-        self.fixed: Sequence[torch.Tensor] = ()
-        self.versioned: list[torch.Tensor] = []  # those of them that have a version
-        self.versions: list[int] = []
+        self.sessions: dict[Any, Made] = {}  # by the shapes of the arguments
         self.trouble: str | None = None
         self.guard = threading.Lock()
         [output] = [node for node in graph.graph.nodes if node.op == "output"]
@@ -94,31 +106,37 @@ class CompiledGraph:
             self.give_up("gradients are needed; call it in torch.no_grad() or torch.inference_mode()")
             return self.graph(*arguments)
         try:
-            session, places = self.session_for(arguments)
-            found = session.run([arguments[place] for place in places])
+            found = self.run(arguments)
         except Exception as error:  # whatever it is, PyTorch can run the graph
             self.give_up(f"{type(error).__name__}: {first_line(error)}")
             return self.graph(*arguments)
         tensors = iter(found.values())
         return tuple(next(tensors) if has_output else None for has_output in self.has_output)
 
-    def session_for(self, arguments: Sequence[Any]) -> tuple[Session, list[int]]:
-        """The session for arguments of these shapes, and the places of its inputs among them."""
-        key = tuple((tuple(one.shape), one.dtype, one.device) if isinstance(one, torch.Tensor) else one
-                    for one in map(arguments.__getitem__, self.rest))
+    def run(self, arguments: Sequence[Any]) -> dict[str, Any]:
+        shapes = tuple((one.shape, one.dtype, one.device) if isinstance(one, torch.Tensor) else one
+                       for one in map(arguments.__getitem__, self.rest))
+        made = self.sessions.get(shapes)
+        # A GPU computes while the host looks at hundreds of weights. If they changed, the results are not used.
+        found = made and made.session.run([arguments[place] for place in made.places])
         weights = self.pick_weights(arguments)
+        if made is None or not made.is_of(weights):
+            made = self.made_for(shapes, weights, arguments)
+            found = made.session.run([arguments[place] for place in made.places])
+        return found
+
+    def made_for(self, shapes: Any, weights: Sequence[torch.Tensor], arguments: Sequence[Any]) -> Made:
+        """The session for arguments of these shapes."""
         with self.guard:
-            is_same = len(self.fixed) == len(weights) and all(map(operator.is_, weights, self.fixed))
-            if not is_same or list(map(version_of, self.versioned)) != self.versions:
+            if not all(one.is_of(weights) for one in self.sessions.values()):
                 self.sessions.clear()
-                self.fixed = weights
-                self.versioned = [one for one in weights if not one.is_inference()]
-                self.versions = list(map(version_of, self.versioned))
-            if key not in self.sessions:
+            if shapes not in self.sessions:
                 while len(self.sessions) >= MOST_SESSIONS:
                     self.sessions.pop(next(iter(self.sessions)))
-                self.sessions[key] = self.make_session(arguments)
-            return self.sessions[key]
+                versioned = [one for one in weights if not one.is_inference()]
+                versions = list(map(version_of, versioned))
+                self.sessions[shapes] = Made(*self.make_session(arguments), weights, versioned, versions)
+            return self.sessions[shapes]
 
     def make_session(self, arguments: Sequence[Any]) -> tuple[Session, list[int]]:
         places = [place for place in self.rest if isinstance(arguments[place], torch.Tensor)]
