@@ -26,7 +26,7 @@ Texts conditions_of(const Size& size) {
   return conditions;
 }
 
-const generator::Source& source_named(const std::string& name) {
+const generator::Source& source_named(std::string_view name) {
   static const std::vector<generator::Source> sources = all_sources();
   const auto found = std::find_if(sources.begin(), sources.end(),
                                   [&](const generator::Source& source) { return source.name == name; });
