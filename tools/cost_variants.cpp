@@ -1,6 +1,7 @@
 // cost_variants [--precision tf32] [--prices FILE] [--count 20] [--seed 0] [--budget 60] [--jobs 0] [--searching 20]
-// [--turn FILE] [--seconds 20] [--within S] [--loads 2] [--runs 100] [--json FILE] MODEL: runs variants of a model on
-// the GPU in turn, as the search produces them, and prints predicted and measured times, as taso-bench does.
+// [--turn FILE] [--seconds 20] [--within S] [--loads 2] [--runs 100] [--json FILE] [--write FOLDER] MODEL: runs variants
+// of a model on the GPU in turn, as the search produces them, and prints predicted and measured times, as taso-bench
+// does. With --write, it writes them as models instead, 1.onnx and so on, for other runtimes.
 //
 // Each variant comes from a search with some of the rules and with randomly distorted prices, so that there are good
 // and bad ones, or is an intermediate graph of such a search. If the shipped rules give too few, properties are used as
@@ -10,7 +11,7 @@
 // The process that holds the lock on the file of --turn has the GPU; others search meanwhile, with few jobs, because
 // the measured process should not wait for a core. Variants that cannot be finished within S seconds of the start are
 // left out; if fewer than two can be compared for lack of time, that is an error. Without a GPU the variants are only
-// listed.
+// listed, or written.
 #include <fcntl.h>
 #include <sys/file.h>
 
@@ -32,6 +33,7 @@
 #include "cli/console/measuring.h"
 #include "cost/plan/plan.h"
 #include "onnx/cleanup/cleanup.h"
+#include "onnx/export/export.h"
 #include "onnx/import/import.h"
 #include "ops/core/error.h"
 #include "ops/core/random.h"
@@ -66,7 +68,7 @@ class BentPrices : public cost::KernelPrices {
 
 struct Settings {
   cost::Precision precision = cost::Precision::tf32;
-  std::optional<std::filesystem::path> prices, json, turn;
+  std::optional<std::filesystem::path> prices, json, turn, write;
   std::size_t count = 20, budget = 60, loads = 2, runs = 100;
   std::uint64_t seed = 0;                                   ///< another seed gives other variants
   unsigned jobs = 0;                                        ///< of searches; 0: one per core
@@ -106,6 +108,8 @@ Settings settings_of(int argc, char** argv) {
       settings.seconds = std::stod(argv[++i]);
     } else if (argument == "--json" && has_next) {
       settings.json = argv[++i];
+    } else if (argument == "--write" && has_next) {
+      settings.write = argv[++i];
     } else {
       settings.model = argument;
     }
@@ -124,6 +128,8 @@ struct Variant {
   Graph graph;
   cost::Cost cost = 0;
   pricing::MissingCalls missing;
+  search::Replacements replacements;  ///< with which it can be written
+  bool is_last = false;               ///< of its search; else there are no replacements
 };
 
 /// A random selection of the rules.
@@ -171,21 +177,28 @@ class VariantMaker {
       options.keeps_way = true;
       const BentPrices bent(pricing_.times(), seed_, random.pick(std::vector<double>{0, 0.2, 0.5, 1, 2}));
       const search::SearchResult found = search::search(imported_.graph, some_of(rules, random), bent, options);
-      add(found.graph, found.steps.size());
+      if (add(found.graph, found.steps.size())) {
+        variants_.back().replacements = found.replacements;
+        variants_.back().is_last = true;
+      }
       if (found.way.empty()) continue;
       const std::size_t step = random.below(found.way.size());
       add(found.way[step], step + 1);
     }
   }
 
-  void add(const Graph& graph, std::size_t steps) {
+  /// False if one like it is there.
+  bool add(const Graph& graph, std::size_t steps) {
     const cost::Plan laid_out = cost::best_plan(graph, pricing_.times());
-    if (!seen_.insert({laid_out.cost, laid_out.launches()}).second) return;
-    Variant& variant = variants_.emplace_back(Variant{graph, laid_out.cost, {}});
+    if (!seen_.insert({laid_out.cost, laid_out.launches()}).second) return false;
+    Variant& variant = variants_.emplace_back();
+    variant.graph = graph;
+    variant.cost = laid_out.cost;
     pricing_.find_missing(variant.graph, {}, variant.missing);
     fmt::print("{}: {} steps, {} kernels, {} not measured, predicted {:.2f} us\n", variants_.size(), steps,
                laid_out.launches(), variant.missing.size(), static_cast<double>(laid_out.cost) * 1e-6);
     std::fflush(stdout);
+    return true;
   }
 
   const taso::onnx::ImportedModel& imported_;
@@ -283,12 +296,48 @@ void compare(const std::vector<Variant>& variants, pricing::Pricing& pricing, co
   if (settings.json) write_file(*settings.json, cli::json_of(report));
 }
 
+/// Writes a variant of what was imported from the model after clean-ups. False if it cannot be written: opaque nodes
+/// stay where they are, which only replacements tell.
+bool write_variant(const Settings& settings, const taso::onnx::ImportedModel& imported, const Variant& variant,
+                   const std::filesystem::path& file) {
+  taso::onnx::Model model = taso::onnx::Model::load(settings.model);
+  auto edit = std::make_unique<taso::onnx::GraphEdit>(model);
+  taso::onnx::clean_up(*edit);
+  try {
+    const search::Replacements& replacements = variant.replacements;
+    if (!variant.is_last)
+      taso::onnx::export_graph(imported, variant.graph, *edit);
+    else if (replacements.complete)
+      taso::onnx::export_values(imported, {replacements.rewritten, replacements.merged}, *edit);
+    else
+      return false;
+  } catch (const InputError&) {
+    return false;
+  }
+  // Weights that the variant computes are computed here: ONNX Runtime takes a Pad of weights for one of the image.
+  constexpr std::size_t all = std::size_t{1} << 30;
+  taso::onnx::clean_up(*edit, {.disabled = {}, .fold_limit = all, .memory_limit = all});
+  taso::onnx::GraphEdit::commit(std::move(edit), std::move(model)).save(file);
+  return true;
+}
+
+/// Writes as many as can be written, the original first, up to the number that is wanted.
+void write_variants(const Settings& settings, const taso::onnx::ImportedModel& imported,
+                    const std::vector<Variant>& variants) {
+  std::size_t written = 0;
+  for (const Variant* variant : choose(variants, variants.size())) {
+    const std::filesystem::path file = *settings.write / fmt::format("{}.onnx", written + 1);
+    if (write_variant(settings, imported, *variant, file) && ++written == settings.count) break;
+  }
+  fmt::print("{} of {} variants written\n", written, variants.size());
+}
+
 void run(const Settings& settings) {
   const Moment start = std::chrono::steady_clock::now();
   cli::Console console({});
   std::string trouble;
   std::shared_ptr<gpu::Accelerator> gpu = gpu::open_accelerator(trouble);
-  const pricing::PricingOptions options{gpu != nullptr, settings.prices, settings.precision};
+  const pricing::PricingOptions options{gpu != nullptr && !settings.write, settings.prices, settings.precision};
   pricing::Pricing before(options, std::move(gpu), cli::measuring_on(console));
   taso::onnx::Model model = taso::onnx::Model::load(settings.model);
   model.validate();
@@ -297,6 +346,10 @@ void run(const Settings& settings) {
   const auto imported = edit.imported();
   before.set_cache_residency(imported->graph, {});
   std::vector<Variant> variants = VariantMaker(*imported, before, settings).make();
+  if (settings.write) {
+    write_variants(settings, *imported, variants);
+    return;
+  }
   if (!options.on_gpu) {
     fmt::print("no GPU can be used: {}\n", trouble);
     return;

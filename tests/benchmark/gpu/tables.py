@@ -1,10 +1,13 @@
 """The results of scripts/show-gpu as Markdown."""
 import json
 import math
+import pathlib
 import re
 import statistics
+import sys
 
-import ranking as ranks
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "ranking"))
+import ranking as ranks  # noqa: E402
 
 
 def read(file):
@@ -154,7 +157,7 @@ def ranking_table(folder):
         if not models:
             rows.append([file.stem, 0, *[""] * 8])
             continue
-        both = ranks.rankings(models)
+        both = ranks.of_plans(models)
         row = [file.stem, len(both[0].variants)]
         for sum_of, found in zip(sums, both):
             sum_of[0] += found.differing

@@ -16,7 +16,6 @@ from onnx import TensorProto, helper, save
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import ranking  # noqa: E402
 import steps  # noqa: E402
 import tables  # noqa: E402
 
@@ -177,7 +176,8 @@ def test_an_interrupt_ends_all_that_runs(build, tmp_path):
 
 def test_what_an_earlier_run_found_is_not_told_again(build, tmp_path):
     (tmp_path / "json").mkdir()
-    command = [sys.executable, HERE / "ranking.py", "--build", build, "--json", tmp_path / "json", tmp_path / "a.onnx"]
+    command = [sys.executable, HERE.parent / "ranking/ranking.py", "--build", build, "--json", tmp_path / "json",
+               tmp_path / "a.onnx"]
 
     def compare(**variables):
         return subprocess.run(command, capture_output=True, text=True,
@@ -282,26 +282,6 @@ def test_tables(build, tmp_path):
         assert not line.startswith("|") or line.endswith("|"), line
 
 
-def variant(name, took, predicted, lanes=None, spread=0.1):
-    times = {"median": took, "5_percent": took - spread, "95_percent": took + spread, "runs": 100}
-    one = {"model": name, "microseconds": times, "predicted_microseconds": predicted}
-    return one | ({"lanes": lanes} if lanes else {})
-
-
-def test_pairs_within_noise_are_not_judged():
-    as_run, _ = ranking.rankings([variant("a", 100, 100), variant("b", 100.4, 90), variant("c", 110, 105)])
-    assert (as_run.pairs, as_run.differing, as_run.right) == (3, 2, 2)
-    as_run, _ = ranking.rankings([variant("a", 100, 100, spread=30), variant("b", 105, 90, spread=30)])
-    assert as_run.differing == 0
-
-
-def test_both_orders_are_judged_by_their_own_predictions():
-    slow_alone = {"one_after_the_other": 300.0, "predicted_one_after_the_other": 290.0}
-    as_run, alone = ranking.rankings([variant("a", 100, 90, slow_alone), variant("b", 120, 130)])
-    assert (as_run.differing, as_run.right) == (1, 1) and (alone.differing, alone.right) == (1, 1)
-    assert alone.variants[0].took == 300 and [one.name for one in as_run.variants] == ["a", "b"]
-
-
 @pytest.mark.parametrize("check, text", [
     (None, "not checked"),
     ({"agrees": True, "relative_error": 0.001}, "yes, 1.0e-03"),
@@ -314,7 +294,9 @@ def test_agreement_is_told_with_what_rounding_alone_does(check, text):
 
 def test_a_network_without_variants_has_a_row(tmp_path):
     (tmp_path / "none.json").write_text(json.dumps({"models": []}))
-    (tmp_path / "one.json").write_text(json.dumps({"models": [variant("a", 100, 100)]}))
+    times = {"median": 100, "5_percent": 99.9, "95_percent": 100.1, "runs": 100}
+    one = {"model": "a", "microseconds": times, "predicted_microseconds": 100}
+    (tmp_path / "one.json").write_text(json.dumps({"models": [one]}))
     rows = tables.ranking_table(tmp_path).splitlines()
     assert any(row.startswith("| none | 0 |") for row in rows) and any(row.startswith("| one | 1 |") for row in rows)
     assert len({row.count("|") for row in rows}) == 1
