@@ -98,7 +98,39 @@ std::string trouble_in_words(const CLI::ParseError& error, const CLI::App& app) 
   return error.what();
 }
 
+/// The options whose values come from a configuration file.
+struct FromFile {
+  std::string file;
+  std::vector<std::string> options;
+};
+FromFile from_file;
+
+FromFile options_from_file(const CLI::App& app, int argc, const char* const* argv) {
+  FromFile found{app.get_config_ptr()->as<std::string>(), {}};
+  const auto is_on_command_line = [&](const CLI::Option& option) {
+    return std::any_of(argv + 1, argv + argc, [&](const std::string& argument) {
+      const std::string flag = argument.substr(0, argument.find('='));
+      return flag.starts_with("--") ? option.check_lname(flag.substr(2))
+                                    : flag.size() > 1 && flag[0] == '-' && option.check_sname(flag.substr(1, 1));
+    });
+  };
+  for (const CLI::ConfigItem& item : app.get_config_formatter_base()->from_file(found.file)) {
+    const CLI::Option* const option = app.get_option_no_throw("--" + item.name);
+    if (option != nullptr && !is_on_command_line(*option)) found.options.push_back(option->get_name());
+  }
+  return found;
+}
+
 // --- Values ---
+
+/// A flag that is given several times counts up. A file or `--flag=-2` may say how often.
+void check_counts(const CLI::Option& option) {
+  if (option.get_items_expected_max() > 0) return;
+  for (const std::string& value : option.results())
+    if (value.starts_with('-'))
+      throw UsageError(
+          fmt::format("{} takes true, false or how often it counts, not '{}'", option.get_name(), on_one_line(value)));
+}
 
 /// An option takes the next argument whatever it is. If that is an option too, the value was forgotten.
 void check_no_value_is_forgotten(const CLI::App& app, int argc, const char* const* argv) {
@@ -142,6 +174,12 @@ void check_choices(const CLI::Option& option) {
 
 }  // namespace
 
+std::string with_origin(const std::string& message) {
+  const auto begins_with = [&](const std::string& option) { return message.starts_with(option + " "); };
+  const bool is_from_file = std::any_of(from_file.options.begin(), from_file.options.end(), begins_with);
+  return is_from_file ? fmt::format("{}: {}", from_file.file, message) : message;
+}
+
 std::string wrapped(const std::string& text, std::string line, const std::string& indent) {
   std::string lines;
   bool is_first = true;
@@ -179,7 +217,10 @@ std::optional<std::string> take_apart(CLI::App& app, int argc, const char* const
   const auto config_file = [&] { return app.get_config_ptr()->as<std::string>(); };
   try {
     app.parse(argc, argv);
-    if (app.get_config_ptr()->count() > 0) check_config(app, config_file());
+    if (app.get_config_ptr()->count() > 0) {
+      check_config(app, config_file());
+      from_file = options_from_file(app, argc, argv);
+    }
   } catch (const CLI::CallForHelp&) {
     return app.help();
   } catch (const CLI::ExtrasError& error) {
@@ -192,6 +233,7 @@ std::optional<std::string> take_apart(CLI::App& app, int argc, const char* const
     throw InputError(
         fmt::format("{}: '{}' is for the command line only", config_file(), text.substr(0, text.find(':'))));
   } catch (const CLI::ParseError& error) {
+    if (app.get_config_ptr()->count() > 0) from_file = options_from_file(app, argc, argv);
     throw UsageError(trouble_in_words(error, app));
   } catch (const std::out_of_range&) {  // of a flag that counts
     throw UsageError("a flag has too large a number for its value");
@@ -200,6 +242,7 @@ std::optional<std::string> take_apart(CLI::App& app, int argc, const char* const
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& value : option->results())
       if (value.empty()) throw UsageError(fmt::format("{} needs a value", option->get_name()));
+    check_counts(*option);
     check_choices(*option);
   }
   if (dumps) return config_text(app);

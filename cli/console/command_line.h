@@ -18,6 +18,9 @@ namespace taso::cli {
 /// that cannot be read or names an unknown option.
 std::optional<std::string> take_apart(CLI::App& app, int argc, const char* const* argv);
 
+/// A message that begins with an option, with the configuration file before it that the option's value was read from.
+std::string with_origin(const std::string& message);
+
 /// The values of an option that has fixed ones, which its type names: `auto|always|never`, or `fp32|fp16,...` if it
 /// takes a list. Empty for all others.
 std::vector<std::string> choices_of(const CLI::Option& option);

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/console/command_line.h"
 #include "cli/console/interrupt.h"
 #include "cli/console/memory.h"
 #include "ops/core/error.h"
@@ -41,7 +42,8 @@ void end_log(Console& console) {
 
 ExitCode end_badly(const std::string& name, std::optional<Console>& console) {
   Failure trouble = failure_of(std::current_exception());
-  if (trouble.ending == ExitCode::usage) trouble.text += fmt::format(" ({} --help lists the options)", name);
+  if (trouble.ending == ExitCode::usage)
+    trouble.text = fmt::format("{} ({} --help lists the options)", with_origin(trouble.text), name);
   if (speaks_after_another && another_fails_too()) return trouble.ending;
   if (!console) console.emplace(Console::Options{name, 0, Console::Color::automatic, {}});
   console->error(trouble.text);

@@ -147,3 +147,24 @@ def test_counts_are_added_up(taso_opt):
 def test_a_misspelt_clean_up_gets_a_proposal(taso_opt):
     done = run(taso_opt, "model.onnx", "--dry-run", "--disable-pass", "identiti")
     assert done.code == 2 and "did you mean 'identity'?" in done.err
+
+
+@pytest.mark.parametrize("line, message", [
+    ('alpha = "x"', "--alpha takes a number from 1 to 100, not 'x'"),
+    ("budget = -3", "--budget takes a whole number from 0 to 1000000000, not '-3'"),
+    ('search = "nope"', "--search takes backtracking, saturation or both, not 'nope'"),
+    ('quiet = "many"', "--quiet takes no value but true, false or a number, not 'many'"),
+    ("verbose = -2", "--verbose takes true, false or how often it counts, not '-2'")])
+def test_the_file_of_a_wrong_value_is_named(line, message, taso_opt, tmp_path):
+    file = tmp_path / "my.config"
+    file.write_text(line + "\n")
+    done = run(taso_opt, "model.onnx", "--dry-run", "--config", file)
+    assert done.code == 2 and done.err == f"taso-opt: error: {file}: {message} (taso-opt --help lists the options)\n"
+
+
+def test_the_file_is_not_blamed_for_the_command_line(taso_opt, tmp_path):
+    file = tmp_path / "my.config"
+    file.write_text("alpha = 2\nverbose = 1\n")
+    for given, option in (("--alpha=y", "--alpha"), ("--verbose=-2", "--verbose")):
+        done = run(taso_opt, "model.onnx", "--dry-run", "--config", file, given)
+        assert done.code == 2 and done.err.startswith(f"taso-opt: error: {option} takes "), done
