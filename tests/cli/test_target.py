@@ -172,6 +172,15 @@ def test_prices_are_kept_and_used_again(taso_opt, model, pretended, monkeypatch)
     assert (model.parent / "measured.prices").read_text() == prices
 
 
+def test_a_prediction_is_of_measured_prices_without_a_search_too(taso_opt, model, pretended, monkeypatch):
+    searched, first = optimise(taso_opt, model, pretended, monkeypatch)
+    (model.parent / "measured.prices").unlink()
+    done, report = optimise(taso_opt, model, pretended, monkeypatch, "--force", "--budget", "0")
+    assert searched.code == done.code == 0 and report["measuring"]["kernels"] > 0, (searched, done)
+    predicted = [one["in_runtime"]["predicted_clean_ups_seconds"] for one in (first, report)]
+    assert predicted[0] == predicted[1] > 0
+
+
 def test_prices_without_measuring_must_exist(taso_opt, model):
     done = run(taso_opt, model, "--dry-run", "--target", "onnxruntime", "--no-measuring", "--prices",
                model.parent / "none.prices")

@@ -188,6 +188,8 @@ Candidate confirm_in_runtime(const OptRun& run, Candidate found) {
   }
   const bool is_changed = is_improved || has_clean_ups(found);
   run.phases.begin("confirm", "running the models in ONNX Runtime");
+  if (!found.search && found.cleaned)  // else the search has measured them
+    run.pricing.measure_kernels(found.cleaned->graph, pricing::sizes_from(found.cleaned->graph, run.shapes));
   if (const auto before = figures_before(run, found)) times.predicted_seconds = before->seconds;
   if (is_improved) times.predicted = predicted_ratio(run, found);
   const auto give_up_search = [&](const std::string& reason) {

@@ -47,7 +47,7 @@ class Runtime:
 def predicted_nanoseconds(model, options, report):
     """What taso-opt predicts for a model as it is. It measures kernels that it has no prices of."""
     command = [options.build / "bin/taso-opt", model, "--dry-run", "-qq", "--target", options.target,
-               "--runtime-threads", "1", "--python", options.python, "--budget", "0", "--check", "0", "--report", report]
+               "--runtime-threads", "1", "--python", options.python, "--budget", "1", "--check", "0", "--report", report]
     if options.prices:
         command += ["--prices", options.prices]
     subprocess.run(command, check=True)
