@@ -211,8 +211,9 @@ class Session:
         if None in memory or any(one[4] != shape or one[1] == 0 for one, shape in zip(memory, shapes)):
             return None
         usual = place >= 0 and stream is None
-        self._session.run(taken, memory, arrays.current_stream_number(place) if usual else arrays.stream_number(stream))
-        return dict(zip(self._places, results))
+        handle = arrays.current_stream_number(place) if usual else arrays.stream_number(stream)
+        found = self._session.run(taken, memory, handle)
+        return {name: shaped(one, shape) for name, one, shape in zip(self._places, results, found)}
 
     def _shapes_of_outputs(self, shapes: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]] | None:
         """The shapes of the outputs for inputs of these shapes; None if they depend on more."""
