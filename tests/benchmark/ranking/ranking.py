@@ -191,7 +191,12 @@ def main():
             result = (options.json or pathlib.Path(folder)) / f"{model.stem}.json"
             result.parent.mkdir(parents=True, exist_ok=True)
             measure = on_gpu if options.target == "plan" else in_onnxruntime
-            found.append(report(model.stem, measure(model, options, result)))
+            try:
+                found.append(report(model.stem, measure(model, options, result)))
+            except subprocess.CalledProcessError as error:  # the program has told why
+                sys.exit(f"{model.stem}: {pathlib.Path(error.cmd[0]).name} ended with {error.returncode}")
+            except (OSError, RuntimeError) as error:
+                sys.exit(f"{model.stem}: {error}")
     for how in dict.fromkeys(how for one in found for how in one):
         ranked = [one[how] for one in found if how in one]
         differing, right = sum(one.differing for one in ranked), sum(one.right for one in ranked)

@@ -49,3 +49,14 @@ def test_a_model_that_is_missing_is_named(programs, tmp_path):
     done = subprocess.run([sys.executable, HERE / "ranking.py", "--build", programs.parent, "--target", "onnxruntime",
                            tmp_path / "none.onnx"], capture_output=True, text=True)
     assert done.returncode == 1 and "none" in done.stderr and "Traceback" not in done.stderr, done
+
+
+def test_a_python_without_onnxruntime_is_told(source_folder, programs, tmp_path):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    for build, text in ((programs.parent, "small_convnet: taso-opt ended with 6"), ("/nowhere", "No such file")):
+        done = subprocess.run([sys.executable, HERE / "ranking.py", "--build", build, "--target", "onnxruntime",
+                               "--python", python, "--count", "1", "--searching", "1",
+                               source_folder / "examples/small_convnet.onnx"], capture_output=True, text=True)
+        assert done.returncode == 1 and text in done.stderr and "Traceback" not in done.stderr, done
