@@ -25,6 +25,8 @@ MANY = ["--operators", "matrices", "--max-ops", "3"]
 FEW = ["--operators", "add,relu", "--max-ops", "2"]
 # What a run may leave for the next one.
 KEPT = {"out.rules.checkpoint", "out.rules.checkpoint.stages"}
+# What only a killed one may leave: a file that had not got its name yet. The next run removes it.
+UNNAMED = re.compile(r"\.taso-[0-9a-f]{16}\.tmp")
 
 
 @pytest.fixture
@@ -380,7 +382,8 @@ def kill_and_resume(taso_gen, folder, unbroken, moments, choice):
             if written.exists():  # it was killed between this and its end
                 assert written.read_bytes() == whole, "an output before the end"
                 written.unlink()
-        assert set(os.listdir(folder)) <= KEPT, "something is left behind"
+        left = {name for name in os.listdir(folder) if not UNNAMED.fullmatch(name)}
+        assert left <= KEPT, "something is left behind"
         phases.append("deciding" if enumerated(checkpoint) and moment[0] == "deciding" else "enumerating")
     done = run(taso_gen, *arguments, "--jobs", choice.choice([1, 2, 4]))
     assert done.code == 0, done
