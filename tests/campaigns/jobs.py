@@ -19,12 +19,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 from opt_models import floats, model_of, weight  # noqa: E402
+from running import UNNAMED  # noqa: E402
 from test_search import RULES  # noqa: E402
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("TASO_PROGRAMS", SOURCE / "build" / "dev" / "bin"))
-# Of AtomicFile: the next run removes them.
-TEMPORARY = re.compile(r"\.taso-[0-9a-f]{16}\.tmp")
 
 
 def projections(scale):
@@ -211,5 +210,5 @@ class Bench:
         allowed = set(os.listdir(self.folder / "old" / "work")) | more
         strange = {name for name in os.listdir(place / "work") if name not in allowed}
         if may_have_temporary:
-            strange = {name for name in strange if not TEMPORARY.fullmatch(name)}
+            strange = {name for name in strange if not UNNAMED.fullmatch(name)}
         assert not strange, f"left behind: {strange}"

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from running import Run, run
+from running import Run, left_in, run
 
 # Takes a second or two, to a large part enumeration; its largest levels are kept in files.
 LONG = ["--operators", "matmul,add,relu,transpose", "--max-ops", "4"]
@@ -128,7 +128,7 @@ def test_killed_ranks_end_the_job_and_other_ranks_resume_it(taso_gen, tmp_path, 
             if written.exists():  # it was killed between this and its end
                 assert written.read_bytes() == whole, "an output before the end"
                 written.unlink()
-        left = set(os.listdir(tmp_path))
+        left = left_in(tmp_path)
         assert left <= {"out.rules.checkpoint", "out.rules.checkpoint.stages"}
         killed += 1
         kept += "out.rules.checkpoint.stages" in left

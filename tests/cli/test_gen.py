@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from running import run
+from running import left_in, run
 
 # Takes a second, mostly derivations and proofs.
 SOME = ["--operators", "add,mul,relu,transpose", "--max-ops", "3"]
@@ -25,8 +25,6 @@ MANY = ["--operators", "matrices", "--max-ops", "3"]
 FEW = ["--operators", "add,relu", "--max-ops", "2"]
 # What a run may leave for the next one.
 KEPT = {"out.rules.checkpoint", "out.rules.checkpoint.stages"}
-# What only a killed one may leave: a file that had not got its name yet. The next run removes it.
-UNNAMED = re.compile(r"\.taso-[0-9a-f]{16}\.tmp")
 
 
 @pytest.fixture
@@ -382,8 +380,7 @@ def kill_and_resume(taso_gen, folder, unbroken, moments, choice):
             if written.exists():  # it was killed between this and its end
                 assert written.read_bytes() == whole, "an output before the end"
                 written.unlink()
-        left = {name for name in os.listdir(folder) if not UNNAMED.fullmatch(name)}
-        assert left <= KEPT, "something is left behind"
+        assert left_in(folder) <= KEPT, "something is left behind"
         phases.append("deciding" if enumerated(checkpoint) and moment[0] == "deciding" else "enumerating")
     done = run(taso_gen, *arguments, "--jobs", choice.choice([1, 2, 4]))
     assert done.code == 0, done
