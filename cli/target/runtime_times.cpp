@@ -1,5 +1,6 @@
 #include "cli/target/runtime_times.h"
 
+#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,6 +11,10 @@
 
 namespace taso::cli {
 namespace {
+
+/// An error of a predicted time from which on prices that were measured beside other work are a likely reason: on a
+/// quiet machine they were off by at most 15 %, on a busy one by 25 % and more.
+constexpr double doubtful = 0.25;
 
 std::string ratio_text(const Ratio& ratio) {
   return fmt::format("{:.3f} times as fast ({:.3f} to {:.3f})", ratio.value, ratio.low, ratio.high);
@@ -67,6 +72,8 @@ std::string text_of(const RuntimeTimes& times) {
                                  100 * (*times.predicted - 1), 100 * (times.found_to_cleaned->value - 1),
                                  100 * *error));
   if (!errors.empty()) text += fmt::format("prediction: {}\n", fmt::join(errors, "; "));
+  if (std::abs(times.error_of_time().value_or(0)) > doubtful)
+    text += "  if this machine was busy, now or when the prices were measured, measure again with --prices NEW_FILE\n";
   return text;
 }
 

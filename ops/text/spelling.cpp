@@ -4,7 +4,25 @@
 #include <cstdlib>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace taso::ops {
+
+namespace {
+
+/// Somebody who writes "bert" knows that there is one, but not the rest of its name.
+std::string of_which_it_is_a_part(std::string_view name, std::span<const std::string> candidates) {
+  constexpr std::size_t shortest = 3, most = 3;
+  if (name.size() < shortest) return "";
+  std::vector<std::string> found;
+  for (const std::string& candidate : candidates)
+    if (candidate.find(name) != std::string::npos) found.push_back("'" + candidate + "'");
+  if (found.empty() || found.size() > most) return "";
+  return fmt::format("; did you mean {}?", fmt::join(found, " or "));
+}
+
+}  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
@@ -35,7 +53,7 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> can
       best = &candidate;
     }
   }
-  return best ? "; did you mean '" + *best + "'?" : "";
+  return best ? "; did you mean '" + *best + "'?" : of_which_it_is_a_part(name, candidates);
 }
 
 }  // namespace taso::ops

@@ -77,6 +77,15 @@ def test_a_result_that_is_faster_there_is_kept(taso_opt, model, pretended, monke
     assert set(report["in_runtime"]) == set(schema["properties"]["in_runtime"]["properties"])
 
 
+@pytest.mark.parametrize("times_slower, is_doubtful", [(1, False), (3, True)])
+def test_prices_far_off_are_doubted(taso_opt, model, pretended, monkeypatch, times_slower, is_doubtful):
+    _, report = optimise(taso_opt, model, pretended, monkeypatch)
+    predicted = round(1e9 * report["in_runtime"]["predicted_clean_ups_seconds"]) * times_slower
+    done, report = optimise(taso_opt, model, pretended, monkeypatch, "--force", PRETENDED_TURNS=f"{predicted} " * 3)
+    assert report["in_runtime"]["error_of_predicted_seconds"] == pytest.approx(1 / times_slower - 1, abs=0.01)
+    assert ("measure again with --prices" in done.err) == is_doubtful, done.err
+
+
 @pytest.mark.skipif(not pathlib.Path("/proc/cpuinfo").exists(), reason="there is no /proc here")
 def test_without_lscpu_the_processor_is_named_as_the_kernel_does(taso_opt, model, processor, pretended, monkeypatch):
     script(processor / "lscpu", "exit 1\n")

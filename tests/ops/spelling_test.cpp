@@ -25,6 +25,14 @@ TEST_CASE("the suggested name is the nearest one, or none") {
   CHECK(did_you_mean("add", {}).empty());
 }
 
+TEST_CASE("a part of a name stands for the few names that have it") {
+  const std::vector<std::string> known = {"bert_base", "bert_large", "resnet18", "resnet50", "resnext50", "resnet3d_18"};
+  CHECK(did_you_mean("bert", known) == "; did you mean 'bert_base' or 'bert_large'?");
+  CHECK(did_you_mean("large", known) == "; did you mean 'bert_large'?");
+  CHECK(did_you_mean("res", known).empty());  // too many
+  CHECK(did_you_mean("be", known).empty());
+}
+
 TEST_CASE("a swap of neighbours is one edit") {
   CHECK(edit_distance("relu", "rleu") == 1);
   CHECK(edit_distance("", "add") == 3);
