@@ -297,8 +297,6 @@ void resolve_target(const Raw& raw, OptSettings& options) {
   if (!raw.device.empty() || !raw.precision.empty() || !raw.lanes.empty() || options.engine)
     throw UsageError("--device, --precision, --lanes and --engine are about our own plan, not --target onnxruntime");
   if (options.objective != cost::Objective::time) throw UsageError("--target onnxruntime minimises time only");
-  if (options.search != OptSettings::Search::backtracking)
-    throw UsageError("--search saturation and both need --target plan: prices of ONNX Runtime have no bound");
   if (options.allow_onnxruntime_operators && raw.no_measuring)
     throw UsageError("--allow-onnxruntime-operators measures where they are faster, which --no-measuring forbids");
   if (!raw.prices_of.empty() && !raw.no_measuring)

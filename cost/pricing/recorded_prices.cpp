@@ -247,11 +247,13 @@ bool RecordedPrices::is_incomplete(const GraphView& view, const Kernel& kernel) 
   return !costs || !costs->is_complete;
 }
 
+double RecordedPrices::predicted_alone(const GraphView& view, const Kernel& kernel) const {
+  if (!is_onnxruntime_) return static_cast<double>(roofline_.price(view, kernel));
+  return onnxruntime_nanoseconds(kernel) * 1e3 * factors_[static_cast<std::size_t>(kernel.kind)];
+}
+
 Cost RecordedPrices::predicted(const GraphView& view, const Kernel& kernel, const Found& found) const {
-  const double alone = is_onnxruntime_
-                           ? onnxruntime_nanoseconds(kernel) * 1e3 * factors_[static_cast<std::size_t>(kernel.kind)]
-                           : static_cast<double>(roofline_.price(view, kernel));
-  const double cost = alone * (found.is_trusted ? 1 : caution_);
+  const double cost = predicted_alone(view, kernel) * (found.is_trusted ? 1 : caution_);
   const Cost rounded_cost = std::min(static_cast<Cost>(std::llround(cost)), highest_kernel_price);
   return found.most ? std::min(rounded_cost, found.most->price(cold_share_)) : rounded_cost;
 }
@@ -282,9 +284,10 @@ const LeastPrices& RecordedPrices::least_prices() const {
 }
 
 Cost RecordedPrices::least(const GraphView& view, const Kernel& kernel) const {
-  const Cost predicted_cost = roofline_.least(view, kernel);
-  if (!may_have_price(view, kernel)) return predicted_cost;
-  const auto hopeful = static_cast<Cost>(std::floor(static_cast<double>(predicted_cost) * std::min(caution_, 1.0)));
+  const double least = std::min(predicted_alone(view, least_work(view, kernel)),
+                                static_cast<double>(highest_kernel_price));
+  if (!may_have_price(view, kernel)) return static_cast<Cost>(std::llround(least));
+  const auto hopeful = static_cast<Cost>(std::floor(least * std::min(caution_, 1.0)));
   return least_prices().of(view, kernel, precision_, hopeful, std::max(caution_, 1.0));
 }
 

@@ -25,7 +25,7 @@ class RecordedPrices : public KernelPrices {
   Cost price(const GraphView& view, const Kernel& kernel) const override;
   PriceTwice price_twice(const GraphView& view, const Kernel& kernel) const override;
   std::span<const Layout> layouts() const override;
-  /// The least of the recorded prices of such kernels and of the roofline. Not thread-safe.
+  /// The least of the recorded prices of such kernels and of predictions. Not thread-safe.
   Cost least(const GraphView& view, const Kernel& kernel) const override;
   Cost noise() const override { return h200_noise; }
   /// Prices are those of operators in ONNX Runtime, and so are predictions. Not thread-safe against readers.
@@ -88,6 +88,8 @@ class RecordedPrices : public KernelPrices {
     Call call;
     Found found;
   };
+  /// In picoseconds, without caution.
+  double predicted_alone(const GraphView& view, const Kernel& kernel) const;
   Cost predicted(const GraphView& view, const Kernel& kernel, const Found& found) const;
   Found find(const GraphView& view, const Kernel& kernel) const;
   void learn(const Call& call, const Costs& costs);

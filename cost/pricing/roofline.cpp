@@ -102,22 +102,24 @@ Cost Roofline::price(const GraphView& view, const Kernel& kernel) const {
   return price(kernel, function ? kind_of(*function) : Kernel::Kind::copy);
 }
 
-/// What is fused adds bytes, weights and operations, and the price rises with each of them. But a reduction or an
-/// element-wise kernel may read less than its last operator does: all that is certain is what it writes.
 Cost Roofline::least(const GraphView& view, const Kernel& kernel) const {
+  return price(view, least_work(view, kernel));
+}
+
+Kernel least_work(const GraphView& view, const Kernel& kernel) {
   switch (kernel.kind) {
     case Kernel::Kind::convolution:
     case Kernel::Kind::matmul:
-    case Kernel::Kind::pooling: return price(view, kernel);
+    case Kernel::Kind::pooling: return kernel;
     case Kernel::Kind::opaque:
-      if (!can_be_called(view, kernel)) return price(view, kernel);
+      if (!can_be_called(view, kernel)) return kernel;
       break;
     default: break;
   }
   Kernel fused = kernel;
   fused.weight_bytes = fused.bytes = 0;
   for (const PlanValue value : kernel.written) fused.bytes += bytes_of(view, value);
-  return price(view, fused);
+  return fused;
 }
 
 Cost Roofline::price(const Kernel& kernel, Kernel::Kind kind) const {

@@ -67,4 +67,9 @@ class Roofline : public KernelPrices {
   bool is_warm_ = false;
 };
 
+/// What a kernel surely works if the operator of this one, alone in it, does the work in that one. What is fused adds
+/// bytes, weights and operations. But a reduction or an element-wise kernel may read less than its last operator does:
+/// all that is certain is what it writes.
+Kernel least_work(const GraphView& view, const Kernel& kernel);
+
 }  // namespace taso::cost

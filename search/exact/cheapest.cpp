@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <set>
 #include <unordered_map>
 
@@ -26,8 +27,8 @@ class Choosing {
       : graph_(graph), store_(graph.store()), prices_(prices), options_(options) {
     const cost::WholeGraph view(given, options.pricing.sizes, options.pricing.layout);
     for (const Kernel& kernel : cost::kernels_of(view))
-      if (kernel.kind == Kernel::Kind::opaque && !cost::can_be_called(view, kernel))
-        on_host_.emplace(&view.node(kernel.main), prices.price(view, kernel));
+      if (kernel.kind == Kernel::Kind::opaque && (is_for_onnxruntime() || !cost::can_be_called(view, kernel)))
+        opaque_.emplace(&view.node(kernel.main), prices.price(view, kernel));
   }
 
   Cheapest run() {
@@ -58,6 +59,8 @@ class Choosing {
   }
 
  private:
+  bool is_for_onnxruntime() const { return options_.pricing.layout == cost::Layout::onnxruntime; }
+
   /// A node of a large program takes long, so fewer of them are looked at.
   std::size_t most_nodes() const {
     constexpr std::size_t most_variables = 300'000;  // of all nodes together
@@ -180,14 +183,14 @@ class Choosing {
       find_least_prices();
   }
 
-  Cost on_host(std::size_t node) const {
-    const auto found = on_host_.find(computation(node).origin);
-    return found == on_host_.end() ? 0 : found->second;
+  Cost of_opaque(std::size_t node) const {
+    const auto found = opaque_.find(computation(node).origin);
+    return found == opaque_.end() ? 0 : found->second;
   }
 
   void find_prices_alone() {
     for (const std::size_t node : useful_) {
-      prices_of_.push_back(role(node) ? 0 : on_host(node));
+      prices_of_.push_back(role(node) ? 0 : of_opaque(node));
       if (!role(node)) continue;
       const LoneComputation view(store_, graph_.nodes()[node].computation, options_.pricing);
       if (const auto kernel = view.kernel()) prices_of_.back() = prices_.price(view, *kernel);
@@ -212,7 +215,7 @@ class Choosing {
         return prices_.least(view, *kernel);
       };
       if (!kind) {  // a device may know how to do it if it sees the contents of constants
-        prices_of_.back() = on_host(i);
+        prices_of_.back() = of_opaque(i);
         continue;
       }
       switch (*kind) {
@@ -236,8 +239,30 @@ class Choosing {
                                     : std::min(prices_of_.back(), least(Kernel::Kind::attention));
           break;
         }
+        case Role::transpose:
+        case Role::slice:
+        case Role::concat:
+          if (surely_moves(i)) prices_of_.back() = least();
+          break;
         default: break;
       }
+    }
+  }
+
+  /// Whether moving data is a call of its own in all graphs. In plans of our own it may be a view, or write in place.
+  bool surely_moves(std::size_t node) const {
+    if (!is_for_onnxruntime()) return false;
+    const auto is_one_of = [&](const std::vector<std::size_t>& nodes, std::initializer_list<Role> roles) {
+      return std::any_of(nodes.begin(), nodes.end(), [&](std::size_t other) {
+        return role(other) && std::find(roles.begin(), roles.end(), *role(other)) != roles.end();
+      });
+    };
+    switch (*role(node)) {
+      case Role::transpose:  // a product may write in the order of the transpose after it
+        return !is_one_of(graph_.computed_by(computation(node).operands[0]), {Role::matmul, Role::element_wise});
+      case Role::concat:  // concats of concats are one call
+        return !is_one_of(graph_.used_by(graph_.nodes()[node].results[0]), {Role::concat});
+      default: return true;
     }
   }
 
@@ -404,7 +429,7 @@ class Choosing {
   const Store& store_;
   const cost::KernelPrices& prices_;
   const CheapestOptions& options_;
-  std::unordered_map<const ops::Node*, Cost> on_host_;  // opaque operators, which no rule changes
+  std::unordered_map<const ops::Node*, Cost> opaque_;   // operators that have a kernel each, and that no rule changes
   std::vector<ValueId> classes_;                        // that have to be computed in some graph
   std::vector<std::size_t> useful_;                     // nodes, rising
   std::set<std::pair<std::size_t, ValueId>> circular_;  // nodes, and those of their results that they need before

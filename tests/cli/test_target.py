@@ -95,6 +95,19 @@ def test_without_lscpu_the_processor_is_named_as_the_kernel_does(taso_opt, model
     assert report["in_runtime"]["machine"].startswith(f"{platform.machine()}{name}, ONNX Runtime")
 
 
+@pytest.mark.parametrize("search", ["saturation", "both"])
+def test_the_gap_is_told_in_prices_of_the_runtime(taso_opt, model, pretended, monkeypatch, search):
+    done, report = optimise(taso_opt, model, pretended, monkeypatch, "--search", search, PRETENDED_TURNS="100 100 80")
+    if done.code == 6 and "CBC" in done.err:
+        pytest.skip("this build has no CBC")
+    assert done.code == 0, done.err
+    # One product and a split, where there were two products: there is nothing better.
+    assert operators(model.parent / "out.onnx").count("MatMul") == 1
+    gap = report["search"]["gap"]
+    assert 0 < gap["least"] <= gap["cost"] and gap["rounds"] > 0
+    assert f"gap: at most {gap['percent']:.1f} % better graphs exist" in done.err
+
+
 @pytest.mark.parametrize("times", ["100 100 100", "100 100 99.5", "100 100 120", "100 120 110"])
 def test_a_result_that_is_not_faster_is_not_written(taso_opt, model, pretended, monkeypatch, times):
     done, report = optimise(taso_opt, model, pretended, monkeypatch, PRETENDED_TURNS=times)

@@ -28,6 +28,10 @@ std::unique_ptr<cost::RecordedPrices> some_prices(const Graph& graph, Random& ra
   }
   auto prices = std::make_unique<cost::RecordedPrices>(database, "machine", cost::Precision::tf32);
   prices->set_caution(1.5);
+  if (layout == cost::Layout::onnxruntime) {
+    prices->set_onnxruntime();
+    prices->fit(view, kernels);
+  }
   for (const cost::Kernel& kernel : kernels)
     if (random.chance(0.5)) prices->trust(view, kernel);
   return prices;
@@ -49,14 +53,15 @@ TEST_CASE("the least prices of operators never exceed the price of a plan") {
     CAPTURE(seed);
     Random random(seed);
     const Graph graph = random_plan_graph(random, static_cast<std::int64_t>(1 + seed % 2), 4 + seed % 20);
-    for (const cost::Layout layout : cost::layouts) {
+    for (const cost::Layout layout :
+         {cost::Layout::channels_first, cost::Layout::channels_last, cost::Layout::onnxruntime}) {
       const BoundOptions options = options_for(layout);
       const auto check_with = [&](const cost::KernelPrices& prices) {
         CHECK(search::bound_of(graph, graph, {}, prices, options).least <=
               cost::plan(graph, prices, options.choosing.pricing).cost);
       };
       check_with(cost::LaunchCount());
-      check_with(cost::Roofline());
+      if (layout != cost::Layout::onnxruntime) check_with(cost::Roofline());
       check_with(*some_prices(graph, random, layout));
     }
   }
@@ -69,29 +74,32 @@ TEST_CASE("no graph that a search reaches costs less than the bound") {
   std::vector<const search::RewriteRule*> all;
   for (const auto& rule : compiled) all.push_back(rule.get());
   const RuleGraphs graphs(rules);
+  cost::RecordedPrices of_onnxruntime(std::make_shared<cost::PriceDatabase>(), "machine", cost::Precision::fp32);
+  of_onnxruntime.set_onnxruntime();
   std::size_t saturated = 0, improved = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     CAPTURE(seed);
     const Graph graph = graphs.make(seed, 1 + seed % 2);
-    for (const cost::KernelPrices* prices :
-         std::initializer_list<const cost::KernelPrices*>{new cost::LaunchCount, new cost::Roofline}) {
-      const std::unique_ptr<const cost::KernelPrices> owned(prices);
+    const auto check_with = [&](const cost::KernelPrices& prices, cost::Layout layout) {
       search::SearchOptions searching;
       searching.alpha = 1e6;  // everything that can be reached, up to the budget
       searching.budget = 60;
       searching.piece = 0;
-      searching.layout = cost::Layout::channels_first;
-      const search::SearchResult found = search::search(graph, rules, *prices, searching);
-      const cost::Cost best = cost::plan(found.graph, *prices).cost;
-      const BoundOptions options = options_for(cost::Layout::channels_first);
+      searching.layout = layout;
+      const search::SearchResult found = search::search(graph, rules, prices, searching);
+      const BoundOptions options = options_for(layout);
+      const cost::Cost best = cost::plan(found.graph, prices, options.choosing.pricing).cost;
       // If nothing more follows, it does not matter whether the result is known.
-      const Bound alone = search::bound_of(graph, graph, all, *prices, options);
+      const Bound alone = search::bound_of(graph, graph, all, prices, options);
       if (alone.saturation.is_saturated) CHECK(alone.least <= best);
-      const Bound bound = search::bound_of(graph, found.graph, all, *prices, options);
+      const Bound bound = search::bound_of(graph, found.graph, all, prices, options);
       CHECK(bound.least <= best);
       saturated += alone.saturation.is_saturated ? 1 : 0;
-      improved += best < cost::plan(graph, *prices).cost ? 1 : 0;
-    }
+      improved += best < cost::plan(graph, prices, options.choosing.pricing).cost ? 1 : 0;
+    };
+    check_with(cost::LaunchCount(), cost::Layout::channels_first);
+    check_with(cost::Roofline(), cost::Layout::channels_first);
+    check_with(of_onnxruntime, cost::Layout::onnxruntime);
   }
   CHECK(saturated > 5);
   CHECK(improved > 5);
