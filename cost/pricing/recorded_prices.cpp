@@ -284,8 +284,8 @@ const LeastPrices& RecordedPrices::least_prices() const {
 }
 
 Cost RecordedPrices::least(const GraphView& view, const Kernel& kernel) const {
-  const double least = std::min(predicted_alone(view, least_work(view, kernel)),
-                                static_cast<double>(highest_kernel_price));
+  const double least =
+      std::min(predicted_alone(view, least_work(view, kernel)), static_cast<double>(highest_kernel_price));
   if (!may_have_price(view, kernel)) return static_cast<Cost>(std::llround(least));
   const auto hopeful = static_cast<Cost>(std::floor(least * std::min(caution_, 1.0)));
   return least_prices().of(view, kernel, precision_, hopeful, std::max(caution_, 1.0));
