@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -147,16 +149,6 @@ class Choosing {
     const Computation& one = computation(node);
     return one.op != nullptr && std::holds_alternative<op::Softmax>(one.op->op);
   }
-  const std::optional<Shape>& shape(ValueId value) const { return store_.type(value).shape; }
-
-  /// Whether two shapes may have the same sizes.
-  static bool may_be(const Shape& a, const Shape& b) {
-    if (a.size() != b.size()) return false;
-    for (std::size_t i = 0; i < a.size(); ++i)
-      if (a[i].known() && b[i].known() && a[i].known() != b[i].known()) return false;
-    return true;
-  }
-
   bool is_chosen(const std::vector<double>& values, std::size_t node) const {
     return place_of_[node] != none && values[place_of_[node]] > 0.5;
   }
@@ -198,55 +190,126 @@ class Choosing {
   }
 
   void find_least_prices() {
-    // The shapes of rows that a kernel of attention may compute.
-    std::vector<Shape> of_attention;
-    for (const std::size_t i : useful_)
-      if (is_softmax(i)) of_attention.push_back(*shape(graph_.nodes()[i].results[0]));
     for (const std::size_t i : useful_) {
       prices_of_.push_back(0);
       const std::optional<Role> kind = role(i);
-      const Computation& one = computation(i);
       if (has_mixed_operands(i)) continue;
-      const auto least = [&](std::optional<Kernel::Kind> as = {}) {
-        const LoneComputation view(store_, graph_.nodes()[i].computation, options_.pricing);
-        std::optional<Kernel> kernel = view.kernel();
-        check(kernel.has_value(), "a single operator leads its kernel");
-        if (as) kernel->kind = *as;
-        return prices_.least(view, *kernel);
-      };
       if (!kind) {  // a device may know how to do it if it sees the contents of constants
         prices_of_.back() = of_opaque(i);
         continue;
       }
       switch (*kind) {
         case Role::convolution:
+        case Role::matmul:
         case Role::pooling:
-        case Role::copy:
-        case Role::element_wise: prices_of_.back() = least(); break;
         case Role::rows:
-          if (!is_softmax(i)) prices_of_.back() = least();
-          break;
-        case Role::matmul: {
-          const Shape& result = *shape(graph_.nodes()[i].results[0]);
-          if (std::any_of(of_attention.begin(), of_attention.end(),
-                          [&](const Shape& rows) { return may_be(rows, result); }))
-            break;
-          prices_of_.back() = least();
-          const auto& left = graph_.computed_by(one.operands[0]);
-          if (std::any_of(left.begin(), left.end(), [&](std::size_t node) { return is_softmax(node) || !role(node); }))
-            prices_of_.back() = may_be_repeated(one.operands[1], cost::most_views_of_heads)
-                                    ? 0
-                                    : std::min(prices_of_.back(), least(Kernel::Kind::attention));
-          break;
-        }
+        case Role::copy:
+        case Role::element_wise: prices_of_.back() = least(i); break;
         case Role::transpose:
         case Role::slice:
         case Role::concat:
-          if (surely_moves(i)) prices_of_.back() = least();
+          if (surely_moves(i)) prices_of_.back() = least(i);
           break;
         default: break;
       }
     }
+    find_attention();
+  }
+
+  Kernel alone(const LoneComputation& view) const {
+    std::optional<Kernel> kernel = view.kernel();
+    check(kernel.has_value(), "a single operator leads its kernel");
+    return *std::move(kernel);
+  }
+
+  /// The kernel of the operator alone.
+  Kernel alone(std::size_t node) const {
+    return alone(LoneComputation(store_, graph_.nodes()[node].computation, options_.pricing));
+  }
+
+  /// The least price of a kernel in which this does the work.
+  Cost least(std::size_t node) const {
+    const LoneComputation view(store_, graph_.nodes()[node].computation, options_.pricing);
+    return prices_.least(view, alone(view));
+  }
+
+  /// Products and a softmax that one kernel may compute.
+  struct Attention {
+    std::set<std::size_t> first, softmax;  ///< one of these each
+    Cost price = 0;                        ///< the least
+  };
+
+  /// Finds products and softmaxes that a kernel of attention may compute, each with the products that may be the last
+  /// of it.
+  void find_attention() {
+    for (const std::size_t softmax : useful_)
+      if (is_softmax(softmax))
+        for (const std::size_t last : products_after(softmax)) attention_[last].softmax.insert(softmax);
+    for (const std::size_t node : useful_) {
+      if (role(node) != Role::matmul) continue;
+      const std::set<std::size_t> after = softmaxes_after(node);
+      for (auto& [last, one] : attention_)
+        if (std::any_of(after.begin(), after.end(), [&](std::size_t softmax) { return one.softmax.contains(softmax); }))
+          one.first.insert(node);
+    }
+    std::erase_if(attention_, [](const auto& one) { return one.second.first.empty(); });
+    for (auto& [last, one] : attention_) {
+      one.price = least_of_attention(last, one);
+      in_attention_of_[last].insert(last);
+      for (const auto* parts : {&one.first, &one.softmax})
+        for (const std::size_t part : *parts) in_attention_of_[part].insert(last);
+    }
+  }
+
+  Cost least_of_attention(std::size_t last, const Attention& parts) const {
+    if (has_mixed_operands(last) || may_be_repeated(computation(last).operands[1], cost::most_views_of_heads)) return 0;
+    const LoneComputation view(store_, graph_.nodes()[last].computation, options_.pricing);
+    Kernel kernel = alone(view);
+    kernel.kind = Kernel::Kind::attention;
+    const auto least_of = [&](const std::set<std::size_t>& nodes, double Kernel::*part) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const std::size_t node : nodes) least = std::min(least, alone(node).*part);
+      return least;
+    };
+    kernel.first_depth = least_of(parts.first, &Kernel::depth);
+    kernel.operations += least_of(parts.softmax, &Kernel::operations);
+    return prices_.least(view, kernel);
+  }
+
+  /// The products whose left factor a softmax computes, also if opaque operators stand between them, which may put zeros
+  /// in place of NaN (cost/plan/attention_form.h).
+  std::set<std::size_t> products_after(std::size_t softmax) const {
+    constexpr int most_opaque = 2;
+    std::set<std::size_t> found;
+    std::set<ValueId> reached{graph_.nodes()[softmax].results[0]};
+    for (int opaque = 0; opaque <= most_opaque; ++opaque) {
+      std::set<ValueId> further;
+      for (const ValueId value : reached)
+        for (const std::size_t user : graph_.used_by(value)) {
+          if (role(user) == Role::matmul && computation(user).operands[0] == value) found.insert(user);
+          if (!role(user)) further.insert(graph_.nodes()[user].results.begin(), graph_.nodes()[user].results.end());
+        }
+      reached.insert(further.begin(), further.end());
+    }
+    return found;
+  }
+
+  /// The softmaxes that a product reaches through element-wise operators.
+  std::set<std::size_t> softmaxes_after(std::size_t product) const {
+    std::set<std::size_t> found;
+    std::set<ValueId> reached{graph_.nodes()[product].results[0]};
+    std::vector<ValueId> open(reached.begin(), reached.end());
+    while (!open.empty()) {
+      const ValueId value = open.back();
+      open.pop_back();
+      for (const std::size_t user : graph_.used_by(value)) {
+        if (is_softmax(user)) found.insert(user);
+        if (role(user) != Role::element_wise) continue;
+        const ValueId result = graph_.nodes()[user].results[0];
+        if (reached.insert(result).second) open.push_back(result);
+      }
+    }
+    return found;
   }
 
   /// Whether moving data is a call of its own in all graphs. In plans of our own it may be a view, or write in place.
@@ -304,8 +367,8 @@ class Choosing {
     place_of_.assign(graph_.nodes().size(), none);
     const double own = options_.prices == ComputationPrices::alone ? price_of_operator() : 0;
     for (std::size_t k = 0; k < useful_.size(); ++k) {
-      const bool is_element_wise = role(useful_[k]) == Role::element_wise;
-      place_of_[useful_[k]] = program_.add(own + (is_element_wise ? 0 : static_cast<double>(prices_of_[k]) * 1e-3));
+      const bool pays_always = role(useful_[k]) != Role::element_wise && !in_attention_of_.contains(useful_[k]);
+      place_of_[useful_[k]] = program_.add(own + (pays_always ? static_cast<double>(prices_of_[k]) * 1e-3 : 0));
     }
     for (const ValueId output : graph_.outputs())
       if (!is_free(output)) program_.add_row(computed(output), 1);
@@ -316,6 +379,26 @@ class Choosing {
         program_.add_row(std::move(terms), 0);
       }
     add_element_wise();
+    add_attention();
+  }
+
+  /// A product or softmax pays, or a kernel of attention does.
+  void add_attention() {
+    std::map<std::size_t, IntegerProgram::Variable> kernels;
+    for (const auto& [last, one] : attention_)
+      if (place_of_[last] != none) {
+        kernels[last] = program_.add(static_cast<double>(one.price) * 1e-3);
+        program_.add_row({{place_of_[last], 1}, {kernels[last], -1}}, 0);
+      }
+    for (std::size_t k = 0; k < useful_.size(); ++k) {
+      const auto found = in_attention_of_.find(useful_[k]);
+      if (found == in_attention_of_.end()) continue;
+      IntegerProgram::Terms terms{{place_of_[useful_[k]], -1},
+                                  {program_.add(static_cast<double>(prices_of_[k]) * 1e-3), 1}};
+      for (const std::size_t last : found->second)
+        if (const auto kernel = kernels.find(last); kernel != kernels.end()) terms.emplace_back(kernel->second, 1);
+      program_.add_row(std::move(terms), 0);
+    }
   }
 
   std::set<ValueId> different_operands(std::size_t node) const {
@@ -435,6 +518,8 @@ class Choosing {
   std::set<std::pair<std::size_t, ValueId>> circular_;  // nodes, and those of their results that they need before
   std::vector<Cost> prices_of_;                         // by position in useful_
   std::vector<std::size_t> place_of_;                   // the variable of a node
+  std::map<std::size_t, Attention> attention_;          // by the node of its last product
+  std::map<std::size_t, std::set<std::size_t>> in_attention_of_;  // for products and softmaxes: the last products
   IntegerProgram program_;
 };
 

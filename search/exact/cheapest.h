@@ -6,9 +6,8 @@
 // - least: the least price of a kernel in which the computation does the work (KernelPrices::least), or nothing if it
 //   may be a part of another's kernel. The sum is never above the cost of the graph's plan, so the choice bounds what
 //   all graphs cost (bound.h):
-//     - convolutions, products, reductions, pooling, padding and opaque operators are the work of a kernel each. A
-//       softmax may be a part of attention, and so may the product before it; these cost nothing, and the product after
-//       it costs the less of a product and of attention.
+//     - convolutions, products, reductions, pooling, padding and opaque operators are the work of a kernel each; or one
+//       kernel of attention pays for the products and the softmax that it may compute.
 //     - element-wise operators may follow a product or a reduction, or come before a reduction. Otherwise the last one
 //       of a kernel pays for all of them.
 //     - all other operators, and conversions between layouts, may move no data, and cost nothing. In ONNX Runtime,
