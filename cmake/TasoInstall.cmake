@@ -42,6 +42,8 @@ foreach(source IN LISTS data_folders)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/taso)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${source} ${PROJECT_BINARY_DIR}/share/taso/${name} SYMBOLIC)
 endforeach()
+install(DIRECTORY examples/library DESTINATION ${CMAKE_INSTALL_DATADIR}/taso/examples COMPONENT taso
+        FILES_MATCHING PATTERN "*.cpp" PATTERN "CMakeLists.txt")
 install(FILES LICENSE CHANGELOG.md cmake/packaging/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT taso)
 
 # Licences of others: of headers that are compiled in, and of libraries that a wheel contains. Debian keeps them there.

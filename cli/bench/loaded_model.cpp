@@ -74,8 +74,10 @@ LoadedModel load(const std::filesystem::path& file, const BenchSettings& setting
   for (const Value& input : loaded.graph.inputs) {
     const auto extents = input.type().shape ? static_extents(*input.type().shape) : std::nullopt;
     if (!extents)
-      throw InputError(fmt::format("{}: the input '{}' has no known shape: give it with --test-input-shape",
-                                   file.string(), on_one_line(input.node->as_input()->name)));
+      throw InputError(
+          fmt::format("{}: the input '{}' has no known shape: give it with --test-input-shape, "
+                      "or an open batch alone with --batch",
+                      file.string(), on_one_line(input.node->as_input()->name)));
     if (size_of(input.type().element) == 0)
       throw InputError(fmt::format("{}: cannot generate random data for the input '{}', whose type is not known",
                                    file.string(), on_one_line(input.node->as_input()->name)));

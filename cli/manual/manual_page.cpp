@@ -55,7 +55,8 @@ the command line is invalid
 the input is unreadable or invalid
 .TP
 4
-the equivalence check failed; no output is written
+taso-opt: the equivalence check failed, and no output is written; taso-bench: an output of the GPU disagrees with that
+of the CPU
 .TP
 5
 a rule, property or certificate did not verify
@@ -75,6 +76,9 @@ the folder of rules and prices, if not the installed one
 .TP
 \fBTASO_CUDA_MODULE\fR
 the module that uses the GPU, if not the installed one
+.TP
+\fBTASO_PYTHON\fR
+the Python that has onnxruntime, for \fB--target onnxruntime\fR
 .TP
 \fBNO_COLOR\fR
 if set, messages have no colour
@@ -118,7 +122,7 @@ std::string manual_page(const CLI::App& app) {
   if (!examples.empty()) page += fmt::format(".SH EXAMPLES\n.nf\n{}\n.fi\n", plain(examples));
   return page +
          ".SH SEE ALSO\n\\fBtaso\\-opt\\fR(1), \\fBtaso\\-verify\\fR(1), \\fBtaso\\-gen\\fR(1), "
-         "\\fBtaso\\-bench\\fR(1), \\fBtaso\\-networks\\fR(1)\n";
+         "\\fBtaso\\-bench\\fR(1)\n";
 }
 
 std::optional<std::string> generated_text(const CLI::App& app, std::string_view kind) {

@@ -49,8 +49,8 @@ def test_the_output_shown_is_the_output_printed(readme, source_folder, taso_opt,
     name = network.split("taso-networks ", 1)[1].split()[0]
     subprocess.run([taso_networks, name, "-q", "-o", tmp_path / f"{name}.onnx"], check=True)
     arguments = command.split("taso-opt build/", 1)[1].split()
-    assert arguments == [f"{name}.onnx", "-o", f"build/{name}.opt.onnx", "--force"]
-    done = subprocess.run([taso_opt, tmp_path / f"{name}.onnx", "-o", tmp_path / f"{name}.opt.onnx", "--force"],
+    assert arguments == [f"{name}.onnx", "-o", f"build/{name}.opt.onnx"]
+    done = subprocess.run([taso_opt, tmp_path / f"{name}.onnx", "-o", tmp_path / f"{name}.opt.onnx"],
                           cwd=source_folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     here = (done.stdout + done.stderr).replace(f"{tmp_path}/", "build/")
