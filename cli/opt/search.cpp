@@ -350,6 +350,11 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   if (searching.solver != nullptr && found.end != search::SearchResult::End::stopped) {
     console.draw("telling how far from the best the result is");
     summary.gap = gap_of(imported.graph, found, selection, prices, searching, options.objective);
+    if (interrupted()) summary.gap.reset();  // the solver did not come far
+    if (summary.gap && summary.gap->least > summary.gap->cost) {
+      console.warning("the limit for all graphs lies above the result, so that it is not told; please report this");
+      summary.gap.reset();
+    }
   }
   console.draw({});
   summary.end = std::string(search::text_of(found.end));

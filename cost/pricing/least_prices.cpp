@@ -94,28 +94,36 @@ void LeastPrices::trust(const std::string& call) { trusted_.insert(work_of(call)
 Cost LeastPrices::of(const GraphView& view, const Kernel& kernel, Precision precision, Cost predicted,
                      double caution) const {
   Work work;
+  std::string spread;
   switch (kernel.kind) {
     case Kernel::Kind::convolution:
     case Kernel::Kind::matmul:
     case Kernel::Kind::pooling: work = work_of(text_of(call_of(view, kernel, precision).call)); break;
     default: {
       const PlanValue result = kernel.written.at(0);
-      std::int64_t elements = 1;
-      for (const std::int64_t extent : *view.extents(result)) elements *= extent;
       const auto function =
           kernel.kind == Kernel::Kind::opaque ? function_of(view, kernel.main) : std::optional<DeviceFunction>();
       const Kernel::Kind kind = kernel.kind != Kernel::Kind::opaque ? kernel.kind
                                 : function                          ? kind_of(*function)
                                                                     : Kernel::Kind::copy;
-      work.key =
-          key_of_count(name_of(kind), std::string(ops::name_of(stored(view.element(result), precision))), elements);
+      const auto key_of = [&](PlanValue value) {
+        const std::string element(ops::name_of(stored(view.element(result), precision)));
+        return key_of_count(name_of(kind), element, ops::count(*view.extents(value)));
+      };
+      work.key = key_of(result);
+      // What follows a reduction may have the size of its operand again (cost/plan/spread.h).
+      if (kind == Kernel::Kind::rows && view.operands(kernel.main) > 0)
+        if (const PlanValue operand = view.operand(kernel.main, 0);
+            operand != no_plan_value && view.extents(operand) != nullptr)
+          spread = key_of(operand);
     }
   }
-  Cost least = trusted_.contains(work.key)
+  Cost least = trusted_.contains(work.key) || trusted_.contains(spread)
                    ? predicted
                    : static_cast<Cost>(std::min(std::floor(static_cast<double>(predicted) * caution),
                                                 static_cast<double>(highest_kernel_price)));
-  if (const auto found = prices_.find(work.key); found != prices_.end()) least = std::min(least, found->second);
+  for (const std::string& key : {work.key, spread})
+    if (const auto found = prices_.find(key); found != prices_.end()) least = std::min(least, found->second);
   if (const auto found = products_.find(work.product); found != products_.end())
     for (const Product& product : found->second)
       if (product.rows >= work.rows && product.columns >= work.columns) least = std::min(least, product.price);

@@ -10,7 +10,7 @@ Bound bound_of(const Graph& graph, const Graph& result, const std::vector<const 
   equal.add_equal(found);
   Bound bound;
   bound.saturation = equal.saturate(rules, options.saturation);
-  static_cast<Cheapest&>(bound) = cheapest_of(equal, graph, prices, options.choosing);
+  static_cast<Cheapest&>(bound) = cheapest_of(equal, {&graph, &result}, prices, options.choosing);
   return bound;
 }
 

@@ -24,13 +24,15 @@ using cost::Role;
 /// Chooses computations of an equality graph by an integer program.
 class Choosing {
  public:
-  Choosing(const EqualityGraph& graph, const Graph& given, const cost::KernelPrices& prices,
+  Choosing(const EqualityGraph& graph, const std::vector<const Graph*>& given, const cost::KernelPrices& prices,
            const CheapestOptions& options)
       : graph_(graph), store_(graph.store()), prices_(prices), options_(options) {
-    const cost::WholeGraph view(given, options.pricing.sizes, options.pricing.layout);
-    for (const Kernel& kernel : cost::kernels_of(view))
-      if (kernel.kind == Kernel::Kind::opaque && (is_for_onnxruntime() || !cost::can_be_called(view, kernel)))
-        opaque_.emplace(&view.node(kernel.main), prices.price(view, kernel));
+    for (const Graph* const one : given) {
+      const cost::WholeGraph view(*one, options.pricing.sizes, options.pricing.layout);
+      for (const Kernel& kernel : cost::kernels_of(view))
+        if (kernel.kind == Kernel::Kind::opaque && (is_for_onnxruntime() || !cost::can_be_called(view, kernel)))
+          add_opaque(view, kernel);
+    }
   }
 
   Cheapest run() {
@@ -175,9 +177,33 @@ class Choosing {
       find_least_prices();
   }
 
+  /// In another graph it may cost less, if fewer of its results are used or some of its operands are equal.
+  struct OpaquePrice {
+    Cost price = 0;
+    std::size_t operands = 0;  ///< different ones
+  };
+
+  void add_opaque(const cost::WholeGraph& view, const Kernel& kernel) {
+    std::size_t used = 0;
+    for (std::size_t i = 0; i < view.results(kernel.main); ++i)
+      if (const cost::PlanValue value = view.result(kernel.main, i);
+          value != cost::no_plan_value && (view.users(value) > 0 || view.is_output(value)))
+        ++used;
+    if (used != 1) return;
+    std::set<cost::PlanValue> operands;
+    for (std::size_t i = 0; i < view.operands(kernel.main); ++i)
+      if (const cost::PlanValue value = view.operand(kernel.main, i); value != cost::no_plan_value)
+        operands.insert(value);
+    opaque_.emplace(&view.node(kernel.main), OpaquePrice{prices_.price(view, kernel), operands.size()});
+  }
+
   Cost of_opaque(std::size_t node) const {
     const auto found = opaque_.find(computation(node).origin);
-    return found == opaque_.end() ? 0 : found->second;
+    if (found == opaque_.end()) return 0;
+    const auto& classes = computation(node).operands;
+    std::set<ValueId> operands(classes.begin(), classes.end());
+    operands.erase(no_value);
+    return operands.size() == found->second.operands ? found->second.price : 0;
   }
 
   void find_prices_alone() {
@@ -190,6 +216,7 @@ class Choosing {
   }
 
   void find_least_prices() {
+    find_mixed();
     for (const std::size_t i : useful_) {
       prices_of_.push_back(0);
       const std::optional<Role> kind = role(i);
@@ -348,11 +375,32 @@ class Choosing {
 
   /// Whether an operand may be a weight in one graph and computed at run time in another.
   bool has_mixed_operands(std::size_t node) const {
-    for (const ValueId operand : computation(node).operands)
-      if (operand != no_value)
-        for (const std::size_t by : graph_.computed_by(operand))
-          if (computation(by).weight_only != store_.weight_only(operand)) return true;
-    return false;
+    return std::any_of(computation(node).operands.begin(), computation(node).operands.end(),
+                       [&](ValueId operand) { return operand != no_value && is_mixed_[place(operand)]; });
+  }
+
+  /// Finds the values that may be weights in one graph and computed at run time in another.
+  void find_mixed() {
+    std::vector<bool> may_be_weight(store_.values(), false);
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (std::size_t node = 0; node < graph_.nodes().size(); ++node) {
+        const auto& operands = computation(node).operands;
+        const bool may = computation(node).weight_only ||
+                         (!operands.empty() && std::all_of(operands.begin(), operands.end(), [&](ValueId operand) {
+                           return operand == no_value || may_be_weight[place(operand)] || store_.weight_only(operand);
+                         }));
+        if (!may) continue;
+        for (const ValueId result : graph_.nodes()[node].results)
+          if (!may_be_weight[place(result)]) may_be_weight[place(result)] = grown = true;
+      }
+    }
+    is_mixed_.assign(store_.values(), false);
+    for (std::size_t node = 0; node < graph_.nodes().size(); ++node)
+      for (const ValueId result : graph_.nodes()[node].results)
+        if (computation(node).weight_only != store_.weight_only(result) ||
+            (may_be_weight[place(result)] && !store_.weight_only(result)))
+          is_mixed_[place(result)] = true;
   }
 
   /// Of two choices of the same price, the one with fewer operators is better.
@@ -512,21 +560,22 @@ class Choosing {
   const Store& store_;
   const cost::KernelPrices& prices_;
   const CheapestOptions& options_;
-  std::unordered_map<const ops::Node*, Cost> opaque_;   // operators that have a kernel each, and that no rule changes
-  std::vector<ValueId> classes_;                        // that have to be computed in some graph
-  std::vector<std::size_t> useful_;                     // nodes, rising
-  std::set<std::pair<std::size_t, ValueId>> circular_;  // nodes, and those of their results that they need before
-  std::vector<Cost> prices_of_;                         // by position in useful_
-  std::vector<std::size_t> place_of_;                   // the variable of a node
-  std::map<std::size_t, Attention> attention_;          // by the node of its last product
+  std::unordered_map<const ops::Node*, OpaquePrice> opaque_;  // that have a kernel each, and that no rule changes
+  std::vector<ValueId> classes_;                              // that have to be computed in some graph
+  std::vector<std::size_t> useful_;                           // nodes, rising
+  std::set<std::pair<std::size_t, ValueId>> circular_;        // nodes, and those of their results that they need before
+  std::vector<Cost> prices_of_;                               // by position in useful_
+  std::vector<std::size_t> place_of_;                         // the variable of a node
+  std::vector<bool> is_mixed_;                                // by value
+  std::map<std::size_t, Attention> attention_;                // by the node of its last product
   std::map<std::size_t, std::set<std::size_t>> in_attention_of_;  // for products and softmaxes: the last products
   IntegerProgram program_;
 };
 
 }  // namespace
 
-Cheapest cheapest_of(const EqualityGraph& graph, const Graph& given, const cost::KernelPrices& prices,
-                     const CheapestOptions& options) {
+Cheapest cheapest_of(const EqualityGraph& graph, const std::vector<const Graph*>& given,
+                     const cost::KernelPrices& prices, const CheapestOptions& options) {
   return Choosing(graph, given, prices, options).run();
 }
 

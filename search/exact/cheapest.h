@@ -50,8 +50,8 @@ struct Cheapest {
   std::size_t solved = 0;          ///< integer programs
 };
 
-/// `given` is the graph that the equality graph was made from. Needs CBC.
-Cheapest cheapest_of(const EqualityGraph& graph, const Graph& given, const cost::KernelPrices& prices,
-                     const CheapestOptions& options = {});
+/// `given` are the graphs that the equality graph was made from. Needs CBC.
+Cheapest cheapest_of(const EqualityGraph& graph, const std::vector<const Graph*>& given,
+                     const cost::KernelPrices& prices, const CheapestOptions& options = {});
 
 }  // namespace taso::search

@@ -86,19 +86,19 @@ RegionSolver::Solution Saturation::solve(const Graph& graph, const Surroundings&
     choosing.most_nodes = options_.most_nodes;
     choosing.most_solved = options_.most_solved;
     for (const std::size_t node : given) choosing.start.push_back(region->equal().node(node));
-    return cheapest_of(region->equal(), graph, prices, choosing);
+    return cheapest_of(region->equal(), {&graph}, prices, choosing);
   };
 
   // Each round makes the integer programs much harder. So the first one's bound counts, unless all graphs are seen, and
   // its choice, unless a later one is solved to the end.
   EqualityGraph::End end = region->equal().saturate(rules, saturating);
-  Cheapest bound = cheapest_of(region->equal(), graph, prices, bounding), best = choose();
+  Cheapest bound = cheapest_of(region->equal(), {&graph}, prices, bounding), best = choose();
   for (std::size_t rounds = 1; rounds < options_.most_rounds && !end.is_saturated; ++rounds) {
     const EqualityGraph::End more = region->equal().saturate(rules, saturating);
     if (more.is_saturated) {
       end.is_saturated = true;
       end.rounds = rounds + 1;
-      bound = cheapest_of(region->equal(), graph, prices, bounding);
+      bound = cheapest_of(region->equal(), {&graph}, prices, bounding);
     }
     if (Cheapest later = choose(); later.is_exact) best = std::move(later);
     if (more.rounds == 0) break;  // a limit was reached

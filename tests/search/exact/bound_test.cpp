@@ -3,6 +3,7 @@
 
 #include "cost/pricing/call.h"
 #include "cost/pricing/recorded_prices.h"
+#include "ops/text/graph_text.h"
 #include "search/exact/integer_program.h"
 #include "search/search.h"
 #include "tests/catch.h"
@@ -103,6 +104,54 @@ TEST_CASE("no graph that a search reaches costs less than the bound") {
   }
   CHECK(saturated > 5);
   CHECK(improved > 5);
+}
+
+// An operator that no rule knows may cost less in another graph, in which a result of it is unused or operands are equal.
+TEST_CASE("the bound does not rely on what opaque operators cost in the given graph") {
+  if (!search::has_cbc()) return;
+  const std::vector<rules::Rule> rules = shipped_rules();
+  const auto compiled = search::compile(rules);
+  std::vector<const search::RewriteRule*> all;
+  for (const auto& rule : compiled) all.push_back(rule.get());
+  cost::RecordedPrices of_onnxruntime(std::make_shared<cost::PriceDatabase>(), "machine", cost::Precision::fp32);
+  of_onnxruntime.set_onnxruntime();
+  struct Case {
+    const char *graph, *best;  // the same as another graph
+  };
+  const auto graph_of = [](const std::string& lines) { return parse_graph("graph\n" + lines); };
+  const std::string inputs = "  input x: float32[1000, 1000]\n  input y: float32[1000, 1000]\n";
+  for (const Case& one :
+       {Case{"  a, b = opaque \"Strange\"(x) -> float32[1000, 1000], float32[1000, 1000]\n"
+             "  c = concat[axis=0](a, b)\n  d, e = split[axis=0, at=1000](c)\n  z = relu(d)\n  output z\n",
+             "  a, b = opaque \"Strange\"(x) -> float32[1000, 1000], float32[1000, 1000]\n  z = relu(a)\n  output z\n"},
+        Case{"  c = concat[axis=0](x, y)\n  d, e = split[axis=0, at=1000](c)\n"
+             "  z = opaque \"Strange\"(x, d) -> float32[1000, 1000]\n  output z\n",
+             "  z = opaque \"Strange\"(x, x) -> float32[1000, 1000]\n  output z\n"}}) {
+    INFO(one.graph);
+    const Graph graph = graph_of(inputs + one.graph), best = graph_of(inputs + one.best);
+    for (const cost::Layout layout : {cost::Layout::channels_first, cost::Layout::onnxruntime}) {
+      const cost::Roofline roofline;
+      const cost::KernelPrices& prices =
+          layout == cost::Layout::onnxruntime ? static_cast<const cost::KernelPrices&>(of_onnxruntime) : roofline;
+      const BoundOptions options = options_for(layout);
+      CHECK(search::bound_of(graph, graph, all, prices, options).least <=
+            cost::plan(best, prices, options.choosing.pricing).cost);
+    }
+  }
+}
+
+// The kernel of the reduction writes as many elements as it reads.
+TEST_CASE("the least price of a reduction holds where it is spread over its rows") {
+  if (!search::has_cbc()) return;
+  const Graph graph = parse_graph(
+      "graph\n  input x: float32[33, 301]\n  m = reduce_mean[axes=[1], keep=true](x)\n"
+      "  y = sub(x, m)\n  output y\n");
+  cost::RecordedPrices prices(std::make_shared<cost::PriceDatabase>(), "machine", cost::Precision::tf32);
+  prices.set_caution(1.5);
+  const BoundOptions options = options_for(cost::Layout::channels_first);
+  const cost::WholeGraph view(graph, {}, cost::Layout::channels_first);
+  for (const cost::Kernel& kernel : cost::kernels_of(view)) prices.trust(view, kernel);
+  CHECK(search::bound_of(graph, graph, {}, prices, options).least <= cost::plan(graph, prices).cost);
 }
 
 }  // namespace taso::test
