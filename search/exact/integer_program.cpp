@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -100,6 +101,7 @@ class Child {
     const std::lock_guard lock(guard);
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail();
+    std::fflush(stdout);  // else CBC, which prints nothing, writes what waits there a second time
     const pid_t parent = ::getpid();
     sigset_t all, before;
     sigfillset(&all);

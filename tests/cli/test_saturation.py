@@ -78,7 +78,6 @@ def test_the_same_bytes_with_any_number_of_jobs(taso_opt, model, rules, tmp_path
     (("--search", "saturatoin"), "did you mean 'saturation'"),
     (("--search", "both", "--objective", "memory"), "--objective time or launches"),
     (("--search", "both", "--budget", "0"), "--budget 0"),
-    (("--search", "both", "--target", "onnxruntime"), "--target plan"),
 ])
 def test_mistakes_in_the_options(options, words, taso_opt, model, tmp_path):
     done = run(taso_opt, model, "-o", tmp_path / "out.onnx", *options)
