@@ -235,11 +235,17 @@ Solution IntegerProgram::solve_here(std::size_t most_nodes, const std::vector<Va
 }
 
 Solution IntegerProgram::solve(std::size_t most_nodes, const std::vector<Variable>& start,
-                               const std::function<bool()>& should_end) const {
+                               [[maybe_unused]] const std::function<bool()>& should_end) const {
   if (costs_.empty() && std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.least <= 0; }))
     return {Solution::End::solved, {}, 0, 0};
+#ifdef __SANITIZE_THREAD__  // In a forked process the sanitizer waits for its own locks.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  const std::vector<double> numbers = packed(solve_here(most_nodes, start));
+#else
   Child child([&] { return packed(solve_here(most_nodes, start)); });
-  std::vector<double> numbers = child.receive(should_end);
+  const std::vector<double> numbers = child.receive(should_end);
+#endif
   const std::size_t whole = 3 + costs_.size();
   if (numbers.size() != 3 && numbers.size() != whole) return {Solution::End::ended, {}, 0, lowest_sum(costs_)};
   Solution solution{static_cast<Solution::End>(numbers[0]), {}, numbers[1], numbers[2]};
