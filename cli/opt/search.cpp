@@ -352,7 +352,8 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
     summary.gap = gap_of(imported.graph, found, selection, prices, searching, options.objective);
     if (interrupted()) summary.gap.reset();  // the solver did not come far
     if (summary.gap && summary.gap->least > summary.gap->cost) {
-      console.warning("the limit for all graphs lies above the result, so that it is not told; please report this");
+      console.warning(
+          "no gap is told: the result is better than the limit for all graphs, a mistake of taso; please report it");
       summary.gap.reset();
     }
   }

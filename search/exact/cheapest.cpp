@@ -303,8 +303,8 @@ class Choosing {
     return prices_.least(view, kernel);
   }
 
-  /// The products whose left factor a softmax computes, also if opaque operators stand between them, which may put zeros
-  /// in place of NaN (cost/plan/attention_form.h).
+  /// The products whose left factor a softmax computes. Opaque operators may stand between them, which put zeros in
+  /// place of NaN (cost/plan/attention_form.h).
   std::set<std::size_t> products_after(std::size_t softmax) const {
     constexpr int most_opaque = 2;
     std::set<std::size_t> found;

@@ -11,8 +11,9 @@
 //     - element-wise operators may follow a product or a reduction, or come before a reduction. Otherwise the last one
 //       of a kernel pays for all of them.
 //     - all other operators, and conversions between layouts, may move no data, and cost nothing. In ONNX Runtime,
-//       transposes, slices and concats are calls of their own, unless they may be one with their neighbour; and opaque
-//       operators cost what they cost in the given graph.
+//       transposes, slices and concats are calls of their own, unless they may be one with their neighbour.
+//     - opaque operators that have a kernel of their own cost what they cost in a given graph, or nothing if they may
+//       cost less in another.
 // - alone: the price of the computation as a kernel of its own, except that element-wise operators may be fused as
 //   above. This is close to what a graph costs, and so it is good for choosing a graph (saturation.h).
 //

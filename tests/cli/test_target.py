@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from json_schema import differences
 from opt_models import floats, model_of, operators, run, save, with_identity
+from test_saturation import skip_without_cbc
 from test_search import projections
 
 PROCESSOR = f"{platform.machine()} pretended"
@@ -96,11 +97,12 @@ def test_without_lscpu_the_processor_is_named_as_the_kernel_does(taso_opt, model
 
 
 @pytest.mark.parametrize("search", ["saturation", "both"])
-def test_the_gap_is_told_in_prices_of_the_runtime(taso_opt, model, pretended, monkeypatch, search):
+def test_the_gap_is_told_in_prices_of_the_runtime(taso_opt, taso_verify, model, pretended, monkeypatch, search):
     done, report = optimise(taso_opt, model, pretended, monkeypatch, "--search", search, PRETENDED_TURNS="100 100 80")
-    if done.code == 6 and "CBC" in done.err:
-        pytest.skip("this build has no CBC")
+    skip_without_cbc(done)
     assert done.code == 0, done.err
+    replayed = run(taso_verify, "--certificate", model.parent / "out.onnx.cert", model, model.parent / "out.onnx")
+    assert replayed.code == 0, replayed.err
     # One product and a split, where there were two products: there is nothing better.
     assert operators(model.parent / "out.onnx").count("MatMul") == 1
     gap = report["search"]["gap"]

@@ -26,10 +26,10 @@ TEST_CASE("the suggested name is the nearest one, or none") {
 }
 
 TEST_CASE("a part of a name stands for the few names that have it") {
-  const std::vector<std::string> known = {"bert_base", "bert_large", "resnet18", "resnet50", "resnext50", "resnet3d_18"};
+  const std::vector<std::string> known = {"bert_base", "bert_large", "resnet18", "resnet50", "resnet101", "csrnet"};
   CHECK(did_you_mean("bert", known) == "; did you mean 'bert_base' or 'bert_large'?");
   CHECK(did_you_mean("large", known) == "; did you mean 'bert_large'?");
-  CHECK(did_you_mean("res", known).empty());  // too many
+  CHECK(did_you_mean("net", known).empty());  // too many
   CHECK(did_you_mean("be", known).empty());
 }
 

@@ -38,6 +38,16 @@ std::unique_ptr<cost::RecordedPrices> some_prices(const Graph& graph, Random& ra
   return prices;
 }
 
+/// All shipped rules, ready for use.
+struct AllRules {
+  std::vector<rules::Rule> rules = shipped_rules();
+  decltype(search::compile(rules)) compiled = search::compile(rules);
+  std::vector<const search::RewriteRule*> all;
+  AllRules() {
+    for (const auto& rule : compiled) all.push_back(rule.get());
+  }
+};
+
 BoundOptions options_for(cost::Layout layout) {
   BoundOptions options;
   options.choosing.pricing.layout = layout;
@@ -70,11 +80,8 @@ TEST_CASE("the least prices of operators never exceed the price of a plan") {
 
 TEST_CASE("no graph that a search reaches costs less than the bound") {
   if (!search::has_cbc()) return;
-  const std::vector<rules::Rule> rules = shipped_rules();
-  const auto compiled = search::compile(rules);
-  std::vector<const search::RewriteRule*> all;
-  for (const auto& rule : compiled) all.push_back(rule.get());
-  const RuleGraphs graphs(rules);
+  const AllRules shipped;
+  const RuleGraphs graphs(shipped.rules);
   cost::RecordedPrices of_onnxruntime(std::make_shared<cost::PriceDatabase>(), "machine", cost::Precision::fp32);
   of_onnxruntime.set_onnxruntime();
   std::size_t saturated = 0, improved = 0;
@@ -87,13 +94,13 @@ TEST_CASE("no graph that a search reaches costs less than the bound") {
       searching.budget = 60;
       searching.piece = 0;
       searching.layout = layout;
-      const search::SearchResult found = search::search(graph, rules, prices, searching);
+      const search::SearchResult found = search::search(graph, shipped.rules, prices, searching);
       const BoundOptions options = options_for(layout);
       const cost::Cost best = cost::plan(found.graph, prices, options.choosing.pricing).cost;
       // If nothing more follows, it does not matter whether the result is known.
-      const Bound alone = search::bound_of(graph, graph, all, prices, options);
+      const Bound alone = search::bound_of(graph, graph, shipped.all, prices, options);
       if (alone.saturation.is_saturated) CHECK(alone.least <= best);
-      const Bound bound = search::bound_of(graph, found.graph, all, prices, options);
+      const Bound bound = search::bound_of(graph, found.graph, shipped.all, prices, options);
       CHECK(bound.least <= best);
       saturated += alone.saturation.is_saturated ? 1 : 0;
       improved += best < cost::plan(graph, prices, options.choosing.pricing).cost ? 1 : 0;
@@ -106,13 +113,10 @@ TEST_CASE("no graph that a search reaches costs less than the bound") {
   CHECK(improved > 5);
 }
 
-// An operator that no rule knows may cost less in another graph, in which a result of it is unused or operands are equal.
+// An operator that no rule knows may cost less in another graph: a result of it may be unused there, or operands equal.
 TEST_CASE("the bound does not rely on what opaque operators cost in the given graph") {
   if (!search::has_cbc()) return;
-  const std::vector<rules::Rule> rules = shipped_rules();
-  const auto compiled = search::compile(rules);
-  std::vector<const search::RewriteRule*> all;
-  for (const auto& rule : compiled) all.push_back(rule.get());
+  const AllRules shipped;
   cost::RecordedPrices of_onnxruntime(std::make_shared<cost::PriceDatabase>(), "machine", cost::Precision::fp32);
   of_onnxruntime.set_onnxruntime();
   struct Case {
@@ -134,7 +138,7 @@ TEST_CASE("the bound does not rely on what opaque operators cost in the given gr
       const cost::KernelPrices& prices =
           layout == cost::Layout::onnxruntime ? static_cast<const cost::KernelPrices&>(of_onnxruntime) : roofline;
       const BoundOptions options = options_for(layout);
-      CHECK(search::bound_of(graph, graph, all, prices, options).least <=
+      CHECK(search::bound_of(graph, graph, shipped.all, prices, options).least <=
             cost::plan(best, prices, options.choosing.pricing).cost);
     }
   }

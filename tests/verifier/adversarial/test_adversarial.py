@@ -32,4 +32,4 @@ def test_some_of_every_family(taso_verify, tmp_path):
 
 @pytest.mark.full
 def test_all(taso_verify, tmp_path):
-    assert len(campaign(taso_verify, tmp_path, 1, 3, 7200)) >= 1200
+    assert len(campaign(taso_verify, tmp_path, 1, 5, 14400)) >= 1200
