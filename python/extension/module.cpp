@@ -1,8 +1,6 @@
 // The extension module taso._taso: sessions of libtaso for the Python code of the package. It uses only the C
 // interface, so that it works with newer libraries. Names, types and devices are checked in Python
 // (python/taso/session.py).
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -10,81 +8,23 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <taso/taso.h>
+#include "support.h"
+#include "tensor_calls.h"
 
-namespace nb = nanobind;
-
+namespace taso::python {
 namespace {
-
-// Like nanobind's, but for daemon threads. Python ends a thread that asks for the GIL while the interpreter ends, by
-// unwinding its stack; that ends the process if there is a destructor on the way. Such a thread waits here instead.
-template <class Ask>
-auto ask_for_gil(const Ask& ask) {
-  try {
-    while (Py_IsInitialized() == 0) ::pause();
-    return ask();
-  } catch (...) {
-    for (;;) ::pause();
-  }
-}
-
-class WithGil {
- public:
-  WithGil() : state_(ask_for_gil([] { return PyGILState_Ensure(); })) {}
-  ~WithGil() { PyGILState_Release(state_); }
-  WithGil(const WithGil&) = delete;
-  WithGil& operator=(const WithGil&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
-
-/// Does nothing while the interpreter ends: its last thread destroys what is left, and would not get the GIL back.
-class WithoutGil {
- public:
-  WithoutGil() : thread_(Py_IsInitialized() != 0 ? PyEval_SaveThread() : nullptr) {}
-  ~WithoutGil() {
-    if (thread_ == nullptr) return;
-    ask_for_gil([&] {
-      PyEval_RestoreThread(thread_);
-      return 0;
-    });
-  }
-  WithoutGil(const WithoutGil&) = delete;
-  WithoutGil& operator=(const WithoutGil&) = delete;
-
- private:
-  PyThreadState* thread_;
-};
-
-/// A call of the library failed. It becomes an exception of taso.errors.
-class Failure : public std::runtime_error {
- public:
-  Failure(taso_status status, const std::string& text) : std::runtime_error(text), status_(status) {}
-  taso_status status() const { return status_; }
-
- private:
-  taso_status status_;
-};
-
-void require(taso_status status) {
-  if (status != TASO_OK) throw Failure(status, taso_last_error());
-}
 
 /// What a session calls while it lives. It stays where it is: the library has its address.
 struct Callbacks {
@@ -156,28 +96,6 @@ taso_status in_thread(Callbacks& callbacks, std::string& trouble, const Work& wo
   }
   if (raised) throw nb::python_error(*raised);
   return status;
-}
-
-std::optional<nb::dlpack::dtype> dtype_of(std::int32_t type) {
-  using nb::dlpack::dtype;
-  using Code = nb::dlpack::dtype_code;
-  const auto made = [](Code code, std::uint8_t bits) { return dtype{static_cast<std::uint8_t>(code), bits, 1}; };
-  switch (type) {
-    case TASO_FLOAT32: return made(Code::Float, 32);
-    case TASO_FLOAT64: return made(Code::Float, 64);
-    case TASO_FLOAT16: return made(Code::Float, 16);
-    case TASO_BFLOAT16: return made(Code::Bfloat, 16);
-    case TASO_INT8: return made(Code::Int, 8);
-    case TASO_INT16: return made(Code::Int, 16);
-    case TASO_INT32: return made(Code::Int, 32);
-    case TASO_INT64: return made(Code::Int, 64);
-    case TASO_UINT8: return made(Code::UInt, 8);
-    case TASO_UINT16: return made(Code::UInt, 16);
-    case TASO_UINT32: return made(Code::UInt, 32);
-    case TASO_UINT64: return made(Code::UInt, 64);
-    case TASO_BOOL: return made(Code::Bool, 8);
-    default: return std::nullopt;
-  }
 }
 
 std::int32_t type_of(nb::dlpack::dtype dtype) {
@@ -372,6 +290,19 @@ class Session {
     return all;
   }
 
+  /// False if this PyTorch does not offer what run_tensors needs. See TensorCalls.
+  bool learn_tensors(const nb::object& torch, std::vector<std::int32_t> input_types, std::vector<nb::object> names,
+                     std::vector<std::int32_t> types, std::vector<nb::object> torch_types, nb::object device,
+                     std::int32_t number) {
+    tensor_calls_ =
+        TensorCalls::with(torch, std::move(input_types),
+                          {std::move(names), std::move(types), std::move(torch_types), std::move(device)}, number);
+    return tensor_calls_.has_value();
+  }
+  nb::object run_tensors(const nb::sequence& inputs, const nb::object& outputs, std::optional<std::uintptr_t> stream) {
+    return tensor_calls_ ? tensor_calls_->run(session_.get(), inputs, outputs, stream) : nb::none();
+  }
+
   Callbacks* callbacks() { return callbacks_.get(); }
 
  private:
@@ -387,6 +318,7 @@ class Session {
 
   std::unique_ptr<Callbacks> callbacks_;
   std::mutex reporting_;
+  std::optional<TensorCalls> tensor_calls_;
   std::unique_ptr<taso_session, DestroySession> session_;  // it ends before what it calls
 };
 
@@ -405,8 +337,10 @@ PyType_Slot session_slots[] = {
     {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
 
 }  // namespace
+}  // namespace taso::python
 
 NB_MODULE(_taso, module) {
+  using namespace taso::python;
   nb::set_leak_warnings(false);  // sessions that live until the interpreter ends are no error
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
@@ -442,5 +376,9 @@ NB_MODULE(_taso, module) {
       .def("save_engine", &Session::save_engine, nb::arg("path"))
       .def("warm_up", &Session::warm_up, nb::arg("shapes"))
       .def("infer", &Session::infer, nb::arg("shapes"))
-      .def("run", &Session::run, nb::arg("inputs"), nb::arg("outputs"), nb::arg("stream"));
+      .def("run", &Session::run, nb::arg("inputs"), nb::arg("outputs"), nb::arg("stream"))
+      .def("learn_tensors", &Session::learn_tensors, nb::arg("torch"), nb::arg("input_types"), nb::arg("names"),
+           nb::arg("types"), nb::arg("torch_types"), nb::arg("device"), nb::arg("number"))
+      .def("run_tensors", &Session::run_tensors, nb::arg("inputs"), nb::arg("outputs").none(),
+           nb::arg("stream").none());
 }

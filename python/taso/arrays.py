@@ -68,17 +68,21 @@ def tensor_memory(tensor: Any) -> Memory:
     return (tensor.data_ptr(), tensor.nbytes, number, tensor.is_cuda, tuple(tensor.shape))
 
 
-def usual_tensor_memory(tensor: Any, number: int, place: int) -> Memory | None:
-    """The same if it is a plain, contiguous tensor of this type on this device (-1: the host), else None."""
-    if type(tensor) is not sys.modules["torch"].Tensor or number_of_tensor_type(tensor.dtype) != number or \
-            tensor.get_device() != place or not tensor.is_contiguous() or tensor.is_neg():
-        return None
-    return (tensor.data_ptr(), tensor.nbytes, number, place >= 0, tuple(tensor.shape))
+def tensor_type(number: int) -> Any:
+    """PyTorch's type; None for what tensors cannot have."""
+    import torch
+    return getattr(torch, NAMES.get(number, ""), None)
+
+
+def torch_device(number: int) -> Any:
+    """PyTorch's name for a GPU; -1: the host."""
+    import torch
+    return torch.device("cpu") if number < 0 else torch.device("cuda", number)
 
 
 def new_tensor(shape: Sequence[int], number: int, device: Any) -> Any:
     import torch
-    return torch.empty(shape, dtype=getattr(torch, NAMES[number]), device=device)
+    return torch.empty(shape, dtype=tensor_type(number), device=device)
 
 
 def device_memory(value: Any, stream: int) -> tuple[Memory, Any]:

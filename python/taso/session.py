@@ -15,7 +15,6 @@ from . import _taso, arrays, cuda_libraries
 from .errors import ArgumentError, ArgumentTypeError
 
 LOGGER = logging.getLogger("taso")
-MOST_KNOWN_SHAPES = 64
 LEVELS = {0: logging.WARNING, 1: logging.INFO, 2: logging.DEBUG}
 
 
@@ -93,7 +92,7 @@ class Session:
         self._places = {value.name: number for number, value in enumerate(self._outputs)}
         self._is_on_device = self._session.is_on_device()
         self._device_number = int(device.partition(":")[2] or 0)
-        self._known_shapes: dict[tuple[tuple[int, ...], ...], list[tuple[int, ...]]] = {}
+        self._knows_tensors: bool | None = None
 
     @property
     def inputs(self) -> list[Value]:
@@ -165,13 +164,16 @@ class Session:
         no tensors of PyTorch, outputs are copied to the host, unless `out` has memory for them.
         """
         given = self._in_order(inputs)
+        tensors = []
         if "torch" in sys.modules:
-            made = self._run_usual_tensors(given, out, stream)
-            if made is not None:
-                return made
+            if self._knows_tensors is None:
+                self._knows_tensors = self._learn_tensors()
+            if self._knows_tensors:
+                made = self._session.run_tensors(given, None if out is None else self._given_outputs(out),
+                                                 None if stream is None else arrays.stream_number(stream))
+                if made is not None:
+                    return made
             tensors = [value for value in given if arrays.is_tensor(value)]
-        else:
-            tensors = []
         if stream is None and tensors and tensors[0].is_cuda:
             number = arrays.current_stream_number(tensors[0].get_device())
         else:
@@ -192,47 +194,22 @@ class Session:
                 made[value.name] = self._result(place, result, tensors)
         return made
 
-    def _run_usual_tensors(self, given: list[Any], out: Any, stream: Any) -> dict[str, Any] | None:
-        """The usual case of tensors of PyTorch, in few steps, since a run may be as short as they are: contiguous ones
-        of the model's types, where the session runs, of shapes that tell those of the outputs. None for other cases."""
-        place = self._device_number if self._is_on_device else -1
-        taken = [arrays.usual_tensor_memory(*one, place) for one in zip(given, self._input_types)]
-        if not taken or None in taken:
-            return None
-        shapes = self._shapes_of_outputs(tuple([memory[4] for memory in taken]))
-        if shapes is None:
-            return None
-        if out is None:
-            device = given[0].device
-            results = [arrays.new_tensor(shape, number, device) for shape, number in zip(shapes, self._output_types)]
-        else:
-            results = self._given_outputs(out)
-        memory = [arrays.usual_tensor_memory(*one, place) for one in zip(results, self._output_types)]
-        if None in memory or any(one[4] != shape or one[1] == 0 for one, shape in zip(memory, shapes)):
-            return None
-        usual = place >= 0 and stream is None
-        handle = arrays.current_stream_number(place) if usual else arrays.stream_number(stream)
-        found = self._session.run(taken, memory, handle)
-        return {name: shaped(one, shape) for name, one, shape in zip(self._places, results, found)}
-
-    def _shapes_of_outputs(self, shapes: tuple[tuple[int, ...], ...]) -> list[tuple[int, ...]] | None:
-        """The shapes of the outputs for inputs of these shapes; None if they depend on more."""
-        known = self._known_shapes.get(shapes)
-        if known is not None:
-            return known
-        found = self._session.infer(shapes)
-        if any(shape is None or min(shape, default=0) < 0 for shape in found):
-            return None
-        if len(self._known_shapes) >= MOST_KNOWN_SHAPES:
-            self._known_shapes.clear()
-        known = self._known_shapes[shapes] = [tuple(shape) for shape in found]
-        return known
+    def _learn_tensors(self) -> bool:
+        """Whether plain tensors of PyTorch take the short way, without steps of Python: a run may be as short as they
+        are. Asked for at the first run beside PyTorch."""
+        types = [arrays.tensor_type(number) for number in self._output_types]
+        number = self._device_number if self._is_on_device else -1
+        return None not in types and self._session.learn_tensors(
+            sys.modules["torch"], self._input_types, list(self._places), self._output_types, types,
+            arrays.torch_device(number), number)
 
     def _listed(self) -> str:
         return ", ".join(f"'{value.name}'" for value in self._inputs) or "none"
 
     def _in_order(self, inputs: Any) -> list[Any]:
         """Something for every input, in the order of the model; None for those left out."""
+        if type(inputs) in (list, tuple) and len(inputs) == len(self._inputs):
+            return list(inputs)  # the usual case, quickly
         if isinstance(inputs, Mapping):
             for name in inputs:
                 if name not in self._positions:

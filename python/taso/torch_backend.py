@@ -86,7 +86,7 @@ class CompiledGraph:
         self.options = options
         self.weights = [place for place, one in enumerate(examples) if is_weight(one)]
         self.rest = [place for place in range(len(examples)) if place not in set(self.weights)]
-        self.pick_weights = picker(self.weights)
+        self.pick_weights, self.pick_rest = picker(self.weights), picker(self.rest)
         self.sessions: dict[Any, Made] = {}  # by the shapes of the arguments
         self.trouble: str | None = None
         self.guard = threading.Lock()
@@ -110,12 +110,14 @@ class CompiledGraph:
         except Exception as error:  # whatever it is, PyTorch can run the graph
             self.give_up(f"{type(error).__name__}: {first_line(error)}")
             return self.graph(*arguments)
+        if all(self.has_output):
+            return tuple(found.values())
         tensors = iter(found.values())
         return tuple(next(tensors) if has_output else None for has_output in self.has_output)
 
     def run(self, arguments: Sequence[Any]) -> dict[str, Any]:
-        shapes = tuple((one.shape, one.dtype, one.device) if isinstance(one, torch.Tensor) else one
-                       for one in map(arguments.__getitem__, self.rest))
+        shapes = tuple([(one.shape, one.dtype, one.device) if isinstance(one, torch.Tensor) else one
+                        for one in self.pick_rest(arguments)])
         made = self.sessions.get(shapes)
         # A GPU computes while the host looks at hundreds of weights. If they changed, the results are not used.
         found = made and made.session.run([arguments[place] for place in made.places])

@@ -70,6 +70,11 @@ def test_tensors_go_in_and_come_out(taso, product):
     for given in (rows, rows.t().contiguous().t(), rows.clone().requires_grad_(), torch.nn.Parameter(rows)):
         found = session(given, bias)["y"]
         assert isinstance(found, torch.Tensor) and found.shape == (6, 3) and (found.numpy() == wanted).all()
+    negated = torch._neg_view(rows)  # the same memory, read with the other sign
+    assert torch.equal(session(negated, bias)["y"], session(-rows, bias)["y"])
+    if hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):  # the short way
+        for given, is_short in ((rows, True), (negated, False), (rows.t().contiguous().t(), False)):
+            assert (session._session.run_tensors([given, bias], None, None) is not None) == is_short
     memory = torch.zeros(6, 3)
     assert session(rows, bias.numpy(), out=[memory])["y"] is memory and (memory.numpy() == wanted).all()
     with pytest.raises(TypeError, match="'x' has the type float32, not float64"):
