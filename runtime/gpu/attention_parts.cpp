@@ -99,10 +99,25 @@ std::optional<Launch> launch_of(const Part& part, const std::vector<Lowering>& w
   return std::nullopt;
 }
 
-}  // namespace
+/// Turns a call of a transpose into a copy of its operand, seen in the order of the result's axes.
+void make_transposing_copy(cost::Call& call) {
+  const std::vector<std::int64_t> permutation = std::get<op::Transpose>(call.steps.at(0).op).permutation;
+  cost::Call::Operand& from = call.read.at(0);
+  const cost::Call::Operand& to = call.written.at(0);
+  cost::Strides strides;
+  for (const std::int64_t axis : permutation) strides.push_back(from.strides.at(static_cast<std::size_t>(axis)));
+  from.extents = to.extents;
+  from.strides = strides;
+  call.steps.clear();
+  call.results.clear();
+  call.pieces.push_back({0, 0, 0, 0, from.extents, to.extents, from.strides, to.strides});
+}
 
-std::vector<Lowering> attention_in_parts(const cost::Call& call,
-                                         const std::function<std::vector<Lowering>(const cost::Call&)>& ways) {
+using Ways = std::function<std::vector<Lowering>(const cost::Call&)>;
+
+/// The variants with products of a library and with our own. With `turns_apart`, a transpose at the end is a kernel of
+/// its own: libraries do not write the results of several batches into all places.
+std::vector<Lowering> in_parts(const cost::Call& call, const Ways& ways, bool turns_apart) {
   const auto place_of = [&](auto&& is_it) {
     return static_cast<std::size_t>(std::find_if(call.steps.begin(), call.steps.end(), is_it) - call.steps.begin());
   };
@@ -112,10 +127,14 @@ std::vector<Lowering> attention_in_parts(const cost::Call& call,
       place_of([](const cost::Call::Step& step) { return std::holds_alternative<op::Softmax>(step.op); });
   check(first < softmax && softmax + 1 < call.steps.size(), "attention is a product, a softmax and a product");
   const std::vector<std::size_t> scales = steps_needed_by(call, first);
-  std::vector<std::size_t> before, after;
+  std::vector<std::size_t> before, after, turn;
   for (std::size_t i = 0; i < call.steps.size(); ++i)
     if (i != first && std::find(scales.begin(), scales.end(), i) == scales.end())
       (i <= softmax ? before : after).push_back(i);
+  if (turns_apart) {
+    turn.push_back(after.back());
+    after.pop_back();
+  }
   using Kind = cost::Kernel::Kind;
   Cutter cutter(call);
   std::vector<Launch> scaled;
@@ -126,15 +145,32 @@ std::vector<Lowering> attention_in_parts(const cost::Call& call,
   const Part scores = cutter.cut(Kind::matmul, {first}, 0), rows = cutter.cut(Kind::rows, before, before.size() - 1),
              sums = cutter.cut(Kind::matmul, after, 0);
   const std::vector<Lowering> of_scores = ways(scores.call), of_rows = ways(rows.call), of_sums = ways(sums.call);
+  std::optional<Launch> turned;
+  if (turns_apart) {
+    Part part = cutter.cut(Kind::copy, turn, 0);
+    make_transposing_copy(part.call);
+    turned = launch_of(part, ways(part.call), true);
+  }
   std::vector<Lowering> all;
   for (const bool own : {false, true}) {
+    if (own && turns_apart) continue;
     const auto one = launch_of(scores, of_scores, own), two = launch_of(rows, of_rows, true),
                three = launch_of(sums, of_sums, own);
-    if (!one || !two || !three) continue;
-    Lowering way{own ? "parts of our own" : "parts", scaled, cutter.scratch_bytes()};
+    if (!one || !two || !three || (turns_apart && !turned)) continue;
+    Lowering way{own ? "parts of our own" : turns_apart ? "four parts" : "parts", scaled, cutter.scratch_bytes()};
     way.launches.insert(way.launches.end(), {*one, *two, *three});
+    if (turned) way.launches.push_back(*turned);
     all.push_back(std::move(way));
   }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Lowering> attention_in_parts(const cost::Call& call, const Ways& ways) {
+  std::vector<Lowering> all = in_parts(call, ways, false);
+  if (std::holds_alternative<op::Transpose>(call.steps.back().op))
+    for (Lowering& way : in_parts(call, ways, true)) all.push_back(std::move(way));
   return all;
 }
 

@@ -275,9 +275,11 @@ class Choosing {
     for (const std::size_t node : useful_) {
       if (role(node) != Role::matmul) continue;
       const std::set<std::size_t> after = softmaxes_after(node);
-      for (auto& [last, one] : attention_)
+      for (auto& each : attention_) {
+        Attention& one = each.second;
         if (std::any_of(after.begin(), after.end(), [&](std::size_t softmax) { return one.softmax.contains(softmax); }))
           one.first.insert(node);
+      }
     }
     std::erase_if(attention_, [](const auto& one) { return one.second.first.empty(); });
     for (auto& [last, one] : attention_) {

@@ -2,8 +2,10 @@
 // differs at some sizes over the prime field must not be proved.
 #include "tests/generator/wrong_correction.h"
 
+#include <algorithm>
 #include <iostream>
 #include <map>
+#include <thread>
 
 #include "ops/core/error.h"
 #include "ops/support/threads.h"
@@ -150,6 +152,8 @@ class Campaign {
   std::map<std::string_view, Tally> by_change_;
 };
 
+unsigned processors() { return std::max(2U, std::thread::hardware_concurrency()); }
+
 std::vector<rules::Rule> corrected_rules(const std::vector<std::string>& kinds) {
   std::vector<rules::Rule> rules;
   for (PartialRule& one : partial_report(kinds, 2).rules)
@@ -206,7 +210,7 @@ TEST_CASE("ten thousand wrong corrections are refused", "[.][full]") {
                                                           "grouped-transposed-conv-batch-to-space",
                                                           "conv-conv-space-to-batch",
                                                           "conv-relu-conv-space-to-batch"});
-  Campaign campaign(2, 0.2);
+  Campaign campaign(processors(), 0.2);
   for (const rules::Rule& rule : rules) campaign.judge_all(changed_corrections(rule));
   campaign.print();
   CHECK(campaign.all().wrong >= 10'000);
@@ -216,14 +220,14 @@ TEST_CASE("wrong corrections of transposed convolutions and of chains are refuse
   const std::vector<rules::Rule> rules = corrected_rules(
       {"transposed-conv-space-to-batch", "transposed-conv-batch-to-space", "grouped-transposed-conv-space-to-batch",
        "grouped-transposed-conv-batch-to-space", "conv-conv-space-to-batch", "conv-relu-conv-space-to-batch"});
-  Campaign campaign(2, 0.1);
+  Campaign campaign(processors(), 0.1);
   for (const rules::Rule& rule : rules) campaign.judge_all(changed_corrections(rule));
   campaign.print();
   CHECK(campaign.all().wrong >= 5'000);
 }
 
 TEST_CASE("wrong corrections at large sizes are refused", "[.][full]") {
-  Campaign campaign(2, 0.1);
+  Campaign campaign(processors(), 0.1);
   for (const rules::Rule& rule : corrected_rules({"conv-of-3-batch-to-space", "max-pool-space-to-channels"}))
     campaign.judge_all(changed_corrections(at_large_sizes(rule)));
   campaign.print();

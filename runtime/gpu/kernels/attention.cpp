@@ -44,6 +44,8 @@ class AttentionKernel {
       if (tile.warps_across > 1 && tile.warps_across * tile.warp_keys / 2 >= keys_) continue;
       few.push_back(tile);
     }
+    // No warp may have no keys at all.
+    if (few.empty() && shared_bytes({1, 1, 32, 1}) <= most_shared_bytes) few.push_back({1, 1, 32});
     const std::int64_t blocks = (rows_ + 15) / 16 * batches();
     if (blocks > 4 * multiprocessors) std::reverse(few.begin(), few.end());
     std::vector<AttentionTile> split;

@@ -399,7 +399,7 @@ TEST_CASE("heads that share keys and values read them in place") {
             const cost::Call call = cost::call_of(view, kernel, cost::Precision::fp32).call;
             INFO(cost::text_of(call));
             const std::vector<Lowering> ways = lowerings(call);
-            CHECK(ways.at(0).name.starts_with(has_past ? "attention" : "parts"));  // which is not for few keys
+            CHECK(ways.at(0).name.starts_with("attention"));
           }
         }
 }

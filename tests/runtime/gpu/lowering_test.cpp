@@ -3,6 +3,9 @@
 #include <cstring>
 #include <set>
 
+#include <fmt/format.h>
+
+#include "cost/plan/movement.h"
 #include "cost/plan/plan.h"
 #include "cost/pricing/roofline.h"
 #include "ops/text/graph_text.h"
@@ -118,6 +121,51 @@ TEST_CASE("all lowerings of a product compute its meaning") {
   }
   check_ways(calls, names);
   for (const char* name : {"plain", "fused", "apart", "direct", "parts"}) CHECK(names.contains(name));
+}
+
+TEST_CASE("attention of several examples can be done by a kernel of ours or by every library") {
+  const char* const text = R"(graph
+  input q: float32[{b}, {r}, 4, {d}]
+  input k: float32[{b}, {t}, 4, {d}]
+  input v: float32[{b}, {t}, 4, {d}]
+  a = transpose[permutation=[0, 2, 1, 3]](q)
+  c = transpose[permutation=[0, 2, 3, 1]](k)
+  e = transpose[permutation=[0, 2, 1, 3]](v)
+  f = matmul(a, c)
+  g = softmax[axis=3](f)
+  h = matmul(g, e)
+  y = transpose[permutation=[0, 2, 1, 3]](h)
+  output y
+)";
+  std::set<std::string> names;
+  std::vector<cost::Call> calls;
+  for (const int examples : {1, 3})
+    for (const int rows : {1, 16})
+      for (const int keys : {1, 16, 40})
+        for (const int depth : {16, 10})  // of 10, our kernel cannot read chunks
+          for (cost::Call& call :
+               products_of(parse_graph(fmt::format(fmt::runtime(text), fmt::arg("b", examples), fmt::arg("r", rows),
+                                                   fmt::arg("t", keys), fmt::arg("d", depth))),
+                           cost::Layout::channels_first)) {
+            INFO(cost::text_of(call));
+            const std::vector<Lowering> ways = lowerings(call);
+            CHECK(std::any_of(ways.begin(), ways.end(), [](const Lowering& way) {
+              return std::all_of(way.launches.begin(), way.launches.end(), [](const Launch& launch) {
+                const auto* const product = std::get_if<MatmulLaunch>(&launch);
+                if (product == nullptr) return true;
+                const auto is_fit = [](const LaunchTensor& one) {
+                  return cost::has_one_batch_stride(one.extents, one.strides);
+                };
+                return is_fit(product->a) && is_fit(product->b) && is_fit(product->y);
+              });
+            }));
+            CHECK(
+                (call.kind != cost::Kernel::Kind::attention || ways[0].name.starts_with("attention") == (depth == 16)));
+            calls.push_back(std::move(call));
+          }
+  check_ways(calls, names);
+  for (const char* name : {"attention 16x1 by 32", "parts", "four parts", "copied four parts"})
+    CHECK(names.contains(name));
 }
 
 TEST_CASE("parts of channels are read and written in place, or through copies") {
