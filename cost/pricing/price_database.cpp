@@ -61,8 +61,9 @@ auto times_of(Price& price) {
 
 std::string text_of_times(const RecordedPrice& price) {
   const auto times = times_of(price);
+  const auto is_printed = [](double time) { return fmt::format("{:.1f}", time) != "0.0"; };  // 0: not measured
   std::size_t count = times.size();
-  while (count > 1 && *times[count - 1] <= 0) --count;
+  while (count > 1 && !is_printed(*times[count - 1])) --count;
   std::string text = fmt::format("{:.1f}", price.nanoseconds);
   for (std::size_t i = 1; i < count; ++i) text += fmt::format("/{:.1f}", *times[i]);
   return text;

@@ -54,6 +54,13 @@ TEST_CASE("a price may have a second figure with weights from the cache") {
   CHECK(cost_of(*database.find("M", "call b"), true) == 2000);
 }
 
+TEST_CASE("last figures that are written as 0 are left out, like those that were not measured") {
+  const std::string text = "taso prices 4\nmachine M\n1.0/0.5/2.0/.01\t0.0\tone\tcall a\n2.0/.04/0\t0.0\ttwo\tcall b\n";
+  const std::string written = "taso prices 4\nmachine M\n1.0/0.5/2.0\t0.0\tone\tcall a\n2.0\t0.0\ttwo\tcall b\n";
+  CHECK(PriceDatabase::parse(text, "p").text() == written);
+  CHECK(PriceDatabase::parse(written, "p").text() == written);
+}
+
 TEST_CASE("a kernel costs its time after itself, plus a part of its code fetch after others") {
   const std::string text =
       "taso prices 4\nmachine M\n1.0/0.5/0.7/3.0\t0.0\tone\tcall a\n1.0/0.5/0.9/0.2\t0.0\ttwo\tcall b\n";
