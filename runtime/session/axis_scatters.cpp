@@ -4,7 +4,6 @@
 #include <optional>
 #include <string_view>
 
-#include "onnx/cleanup/cleanup.h"
 #include "onnx/model/attributes.h"
 #include "onnx/model/proto.h"
 
@@ -138,10 +137,5 @@ class Joiner {
 }  // namespace
 
 std::size_t join_axis_scatters(onnx::GraphEdit& edit) { return Joiner(edit).join_all(); }
-
-void clean_up_for_runs(onnx::GraphEdit& edit) {
-  onnx::clean_up(edit);
-  if (join_axis_scatters(edit) > 0) onnx::clean_up(edit);
-}
 
 }  // namespace taso::runtime

@@ -10,7 +10,4 @@ namespace taso::runtime {
 /// Writes each as one ScatterElements. Returns how many there were.
 std::size_t join_axis_scatters(onnx::GraphEdit& edit);
 
-/// Cleans the model up, with such scatters joined.
-void clean_up_for_runs(onnx::GraphEdit& edit);
-
 }  // namespace taso::runtime

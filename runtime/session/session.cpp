@@ -15,7 +15,7 @@
 #include "ops/core/error.h"
 #include "ops/text/characters.h"
 #include "runtime/host/overwriting.h"
-#include "runtime/session/axis_scatters.h"
+#include "runtime/session/run_form.h"
 #include "runtime/session/shared_gpu.h"
 
 namespace taso::runtime {
@@ -175,7 +175,7 @@ void Session::read() {
   if (source_ && std::all_of(inputs().begin(), inputs().end(), is_sized)) source_.reset();  // nobody will ask for it
   if (source_) source_->validate();
   edit_ = std::make_unique<onnx::GraphEdit>(model_);
-  clean_up_for_runs(*edit_);
+  bring_into_run_form(*edit_);
   graph_ = std::make_shared<const Graph>(edit_->imported()->graph);
   check_obstacles(*graph_);
   const auto& outputs = model_.proto().graph().output();

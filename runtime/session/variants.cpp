@@ -6,7 +6,7 @@
 
 #include "onnx/import/import.h"
 #include "onnx/model/proto.h"
-#include "runtime/session/axis_scatters.h"
+#include "runtime/session/run_form.h"
 
 namespace taso::runtime {
 
@@ -87,7 +87,7 @@ std::shared_ptr<const Graph> Variants::with_sizes(const onnx::Model& model, cons
     }
   }
   made->edit = std::make_unique<onnx::GraphEdit>(made->model);
-  clean_up_for_runs(*made->edit);
+  bring_into_run_form(*made->edit);
   made->graph = made->edit->imported()->graph;
   return {made, &made->graph};
 }

@@ -7,6 +7,7 @@
 #include "onnx/model/external_data.h"
 #include "runtime/host/interpreter.h"
 #include "runtime/session/axis_scatters.h"
+#include "runtime/session/run_form.h"
 #include "tests/api/device_memory.h"
 #include "tests/api/example_models.h"
 #include "tests/catch.h"
@@ -89,7 +90,7 @@ TEST_CASE("a scatter between transposes is one along their axis") {
   onnx::GraphEdit edit(model), joined(model);
   onnx::clean_up(edit);
   CHECK(count_of(edit, "ScatterND") == 1);
-  runtime::clean_up_for_runs(joined);
+  runtime::bring_into_run_form(joined);
   CHECK(count_of(joined, "ScatterND") == 0);
   CHECK(count_of(joined, "ScatterElements") == 1);
   CHECK(count_of(joined, "Transpose") == 0);

@@ -1,13 +1,13 @@
 #include "runtime/session/growing/derived_pasts.h"
 
-#include "runtime/session/axis_scatters.h"
+#include "runtime/session/run_form.h"
 
 namespace taso::runtime::growing {
 
 DerivedPast::DerivedPast(onnx::Model derived) : model(std::move(derived)), length(past_length_of(model).value()) {
   model.validate();
   edit = std::make_unique<onnx::GraphEdit>(model);
-  clean_up_for_runs(*edit);
+  bring_into_run_form(*edit);
   graph = edit->imported()->graph;
 }
 
