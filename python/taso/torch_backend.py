@@ -193,15 +193,17 @@ def first_line(error: BaseException) -> str:
 @contextlib.contextmanager
 def quiet() -> Any:
     """The exporter prints and logs much."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
     try:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels):
+            logger.setLevel(level)
 
 
 def taso(graph: torch.fx.GraphModule, examples: Sequence[Any], *, options: dict[str, Any] | None = None,
