@@ -7,9 +7,10 @@
 namespace taso::runtime {
 
 void bring_into_run_form(onnx::GraphEdit& edit) {
+  // First, for a clean-up may take away the reshapes between two flat products.
+  unflatten_products(edit);
   onnx::clean_up(edit);
-  const std::size_t joined = join_axis_scatters(edit);
-  if (unflatten_products(edit) + joined > 0) onnx::clean_up(edit);
+  if (join_axis_scatters(edit) > 0) onnx::clean_up(edit);
 }
 
 }  // namespace taso::runtime

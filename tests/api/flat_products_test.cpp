@@ -6,6 +6,7 @@
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/model/external_data.h"
 #include "runtime/host/interpreter.h"
+#include "runtime/session/run_form.h"
 #include "tests/api/example_models.h"
 #include "tests/catch.h"
 
@@ -32,8 +33,8 @@ void add_weight(proto::GraphProto& graph, const char* name, const std::vector<st
   for (const float number : random_floats(static_cast<std::size_t>(count), 7)) weight.add_float_data(number);
 }
 
-/// Two products, a relu between them and a residual behind them, as ONNX Runtime's MatMulAddFusion leaves them.
-proto::ModelProto flat() {
+/// Two products, a function between them and a residual behind them, as ONNX Runtime's MatMulAddFusion leaves them.
+proto::ModelProto flat(const char* function = "Softmax") {
   proto::ModelProto model = empty_model();
   proto::GraphProto& graph = *model.mutable_graph();
   declare(*graph.add_input(), "x", sizes);
@@ -49,7 +50,7 @@ proto::ModelProto flat() {
   add_node(graph, "Gemm", {"a", "w1", "b1"}, {"b"});
   declare(*graph.add_value_info(), "b", {6, hidden});
   add_node(graph, "Reshape", {"b", "apart"}, {"c"});
-  add_node(graph, "Softmax", {"c"}, {"d"});
+  add_node(graph, function, {"c"}, {"d"});
   add_node(graph, "Reshape", {"d", "wide rows"}, {"e"});
   add_node(graph, "Gemm", {"e", "w2"}, {"f"});
   add_node(graph, "Reshape", {"f", "back"}, {"g"});
@@ -82,6 +83,15 @@ TEST_CASE("flat products become products of all axes, and compute the same") {
   const auto expected = runtime::interpret(as_it_is.imported()->graph, inputs),
              found = runtime::interpret(edit.imported()->graph, inputs);
   CHECK(identical(found[0], expected[0]));
+}
+
+TEST_CASE("models run with products of all axes, also if the reshapes between them could go") {
+  onnx::Model model(flat("Relu"), onnx::no_folder);
+  onnx::GraphEdit edit(model);
+  runtime::bring_into_run_form(edit);
+  std::vector<std::string> types;
+  for (const proto::NodeProto* node : edit.view().nodes) types.push_back(node->op_type());
+  CHECK(types == std::vector<std::string>{"MatMul", "Add", "Relu", "MatMul", "Add"});
 }
 
 TEST_CASE("other products between reshapes stay") {
