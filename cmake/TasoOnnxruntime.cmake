@@ -1,6 +1,10 @@
 # libtaso_onnxruntime, an execution provider for ONNX Runtime 1.23 and newer, which loads it at run time. It needs only
 # headers, which scripts/fetch-onnxruntime-headers downloads, and links nothing but libtaso.
 
+if(TASO_SANITIZE)
+  message(STATUS "taso: the execution provider is left out of instrumented builds, for a plain Python cannot load it")
+  return()
+endif()
 find_path(TASO_ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h
   HINTS ${PROJECT_SOURCE_DIR}/build/onnxruntime/include PATH_SUFFIXES onnxruntime onnxruntime/core/session
   DOC "The folder of onnxruntime_c_api.h, of ONNX Runtime 1.23 or newer")

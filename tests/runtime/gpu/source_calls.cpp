@@ -244,7 +244,8 @@ RandomCall random_plain_function(Random& random) {
   cost::Call& call = made.call;
   const std::string name = random.pick(names);
   const Extents extents = random_extents(random, 1, 4000);
-  call.function.emplace().what.name = name;
+  call.function = cost::Call::Function{};
+  call.function->what.name = name;
   const auto read = [&](ElementType element, const Extents& own, bool is_positive = false) {
     call.function->operands.push_back(static_cast<std::uint32_t>(call.read.size()));
     call.read.push_back(random_operand(random, element, own));
