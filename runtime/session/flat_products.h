@@ -7,7 +7,7 @@
 
 namespace taso::runtime {
 
-/// Writes each as MatMul and Add again. Returns how many there were.
+/// Writes each that ONNX Runtime made as MatMul and Add again. Returns how many there were.
 std::size_t unflatten_products(onnx::GraphEdit& edit);
 
 }  // namespace taso::runtime

@@ -14,6 +14,7 @@ namespace taso::test {
 namespace {
 
 constexpr std::int64_t depth = 4, hidden = 6;
+constexpr const char* rows[] = {"gemm_input_reshape_arg", "gemm_input_reshape_arg_token_1"};  // ONNX Runtime's names
 const std::vector<std::int64_t> sizes{2, 3, depth};
 
 void add_target(proto::GraphProto& graph, const char* name, const std::vector<std::int64_t>& numbers) {
@@ -46,13 +47,13 @@ proto::ModelProto flat(const char* function = "Softmax") {
   add_weight(graph, "w1", {depth, hidden});
   add_weight(graph, "b1", {hidden});
   add_weight(graph, "w2", {hidden, depth});
-  add_node(graph, "Reshape", {"x", "rows"}, {"a"});
-  add_node(graph, "Gemm", {"a", "w1", "b1"}, {"b"});
+  add_node(graph, "Reshape", {"x", "rows"}, {rows[0]});
+  add_node(graph, "Gemm", {rows[0], "w1", "b1"}, {"b"});
   declare(*graph.add_value_info(), "b", {6, hidden});
   add_node(graph, "Reshape", {"b", "apart"}, {"c"});
   add_node(graph, function, {"c"}, {"d"});
-  add_node(graph, "Reshape", {"d", "wide rows"}, {"e"});
-  add_node(graph, "Gemm", {"e", "w2"}, {"f"});
+  add_node(graph, "Reshape", {"d", "wide rows"}, {rows[1]});
+  add_node(graph, "Gemm", {rows[1], "w2"}, {"f"});
   add_node(graph, "Reshape", {"f", "back"}, {"g"});
   add_node(graph, "Add", {"g", "x"}, {"y"});
   return model;
@@ -104,6 +105,10 @@ TEST_CASE("other products between reshapes stay") {
   CHECK(with_attribute("beta", 0.5F) == 1);
   CHECK(with_attribute("alpha", 1) == 2);
   CHECK(unflattened([](proto::GraphProto& graph) { gemm(graph).set_domain("other"); }) == 1);
+  CHECK(unflattened([](proto::GraphProto& graph) {  // an exporter's own
+          graph.mutable_node(0)->set_output(0, "a");
+          gemm(graph).set_input(0, "a");
+        }) == 1);
   CHECK(unflattened([](proto::GraphProto& graph) {  // each row has a bias of its own
           graph.mutable_initializer(5)->clear_dims();
           graph.mutable_initializer(5)->add_dims(6);

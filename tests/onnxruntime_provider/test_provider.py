@@ -37,6 +37,33 @@ def test_examples_run_as_one_node(provider, source_folder, name):
     assert list(nodes) == [NAME] and len(nodes[NAME]) == 1
 
 
+# A product of three axes, a function, another product and a residual, as in a transformer.
+BLOCK = HEADER + """
+  g (float[2, 3, 4] x, float[4, 6] w, float[6] b, float[6, 4] v, float[4] c) => (float[2, 3, 4] y)
+  <float[4, 6] w = {%s}, float[6] b = {1, 2, 3, 4, 5, 6}, float[6, 4] v = {%s}, float[4] c = {1, 0, 2, 0}> {
+    h = MatMul(x, w)
+    i = Add(h, b)
+    j = Relu(i)
+    k = MatMul(j, v)
+    l = Add(k, c)
+    y = Add(l, x)
+  }""" % (", ".join(map(str, range(24))), ", ".join(map(str, range(24))))
+
+
+def test_what_onnxruntime_makes_flat_computes_the_same(provider, tmp_path):
+    """Sessions undo it, and know it by its names (runtime/session/flat_products.h)."""
+    model, x = parse(BLOCK), {"x": draw(2, 3, 4)}
+    check(provider, model, x)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.optimized_model_filepath = str(tmp_path / "flat.onnx")
+    onnxruntime.InferenceSession(model.SerializeToString(), options)
+    flat = [node for node in onnx.load(tmp_path / "flat.onnx").graph.node if node.op_type == "Gemm"]
+    assert len(flat) in (0, 2)  # older versions do not make them
+    assert all(node.input[0].startswith("gemm_input_reshape_arg") for node in flat)
+    print(len(flat), "flat products")
+
+
 def test_devices_name_the_provider(provider):
     assert provider.devices
     assert all(one.ep_name == NAME and one.ep_vendor == "taso" for one in provider.devices)
