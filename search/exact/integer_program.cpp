@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ops/core/error.h"
+#include "ops/support/sanitizer.h"
 
 #ifdef TASO_HAS_CBC
 #include <fcntl.h>
@@ -238,7 +239,7 @@ Solution IntegerProgram::solve(std::size_t most_nodes, const std::vector<Variabl
                                [[maybe_unused]] const std::function<bool()>& should_end) const {
   if (costs_.empty() && std::all_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.least <= 0; }))
     return {Solution::End::solved, {}, 0, 0};
-#ifdef __SANITIZE_THREAD__  // In a forked process the sanitizer waits for its own locks.
+#ifdef TASO_THREAD_SANITIZER  // In a forked process the sanitizer waits for its own locks.
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   const std::vector<double> numbers = packed(solve_here(most_nodes, start));

@@ -17,12 +17,13 @@
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/import/import.h"
 #include "ops/core/random.h"
+#include "ops/support/sanitizer.h"
 #include "ops/support/sha256.h"
 #include "runtime/host/interpreter.h"
 #include "tests/api/example_models.h"
 #include "tests/catch.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef TASO_ADDRESS_SANITIZER
 namespace {
 bool is_child = false;
 }
@@ -37,14 +38,14 @@ namespace {
 pid_t fork_child() {
   const pid_t child = ::fork();
   if (child == 0) ::alarm(60);  // an end that waits for threads of the parent
-#ifdef __SANITIZE_ADDRESS__
+#ifdef TASO_ADDRESS_SANITIZER
   is_child = child == 0;
 #endif
   return child;
 }
 
 /// The thread sanitizer does not support threads in a child.
-#ifdef __SANITIZE_THREAD__
+#ifdef TASO_THREAD_SANITIZER
 constexpr bool can_fork = false;
 #else
 constexpr bool can_fork = true;
@@ -590,7 +591,7 @@ std::int64_t growth(int loads) {
 }  // namespace
 
 TEST_CASE("nothing leaks over fifteen thousand loads and thirty thousand runs") {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TASO_ADDRESS_SANITIZER) || defined(TASO_THREAD_SANITIZER)
   return;  // freed memory stays with the sanitizer, which finds leaks itself
 #endif
   CHECK(growth(5000) < 1 << 20);
