@@ -274,8 +274,9 @@ RuleDetails details_of_rule(const rules::Rule& rule) {
   RuleDetails details;
   details.name = rule.name;
   details.text = rules::print(rule);
-  details.source = rules::mathematics_of(rule.source);
-  details.target = rules::mathematics_of(rule.target);
+  const auto [source, target] = rules::mathematics_of(rule);
+  details.source = source;
+  details.target = target;
   for (const rules::Condition& condition : rule.conditions)
     details.conditions.push_back(rules::mathematics_of(condition));
   details.by = rule.by;

@@ -214,7 +214,8 @@ std::string picture_of(const rules::Rule& rule) {
     }
   };
   write(rule.name, "name");
-  write(fmt::format("{}  ⇒  {}", rules::mathematics_of(rule.source), rules::mathematics_of(rule.target)), "math");
+  const rules::WrittenSides sides = rules::mathematics_of(rule);
+  write(fmt::format("{}  ⇒  {}", sides.source, sides.target), "math");
   std::vector<std::string> conditions;
   for (const rules::Condition& condition : rule.conditions) conditions.push_back(rules::mathematics_of(condition));
   if (!conditions.empty()) write(fmt::format("where {}", fmt::join(conditions, ", ")), "small");

@@ -157,7 +157,8 @@ std::string describe_step(const rules::RewriteCertificate& certificate, std::siz
   if (!places.empty()) text += fmt::format(", at {}", fmt::join(places, ", "));
   for (const rules::Rule& rule : rules)
     if (rule.name == step.rule) {
-      text += fmt::format("\n  {}  ⇒  {}", rules::mathematics_of(rule.source), rules::mathematics_of(rule.target));
+      const auto [source, target] = rules::mathematics_of(rule);
+      text += fmt::format("\n  {}  ⇒  {}", source, target);
       break;
     }
   return text;

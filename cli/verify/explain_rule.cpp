@@ -132,8 +132,10 @@ std::string step_text(const rules::RewriteStep& step, const ValueNames& names, c
   std::vector<std::string> places, bound, made;
   for (const rules::ValueNumber number : step.replaced) places.push_back(names.text(number, true));
   std::string text = fmt::format("  at {}\n", fmt::join(places, ", "));
-  if (rule != nullptr)
-    text += fmt::format("     {}  ⇒  {}\n", rules::mathematics_of(rule->source), rules::mathematics_of(rule->target));
+  if (rule != nullptr) {
+    const auto [source, target] = rules::mathematics_of(*rule);
+    text += fmt::format("     {}  ⇒  {}\n", source, target);
+  }
   for (const auto& [input, number] : step.inputs)
     bound.push_back(fmt::format("{} = {}", input, names.text(number, false)));
   for (const auto& [variable, value] : step.variables)

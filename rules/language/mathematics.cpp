@@ -81,11 +81,14 @@ std::string subscript(std::string_view digits) {
   return text;
 }
 
-Expression expression_of(const Pattern& pattern);
+/// Brief: without parentheses that mean nothing, and a part of a split like a slice. Some rules are about just that.
+enum class Style { brief, precise };
 
-std::vector<Expression> operands_of(const Pattern& pattern) {
+Expression expression_of(const Pattern& pattern, Style style);
+
+std::vector<Expression> operands_of(const Pattern& pattern, Style style) {
   std::vector<Expression> operands;
-  for (const PatternPtr& operand : pattern.operands) operands.push_back(expression_of(*operand));
+  for (const PatternPtr& operand : pattern.operands) operands.push_back(expression_of(*operand, style));
   return operands;
 }
 
@@ -101,15 +104,17 @@ Expression call(const Pattern& pattern, const std::vector<Expression>& operands)
   return {fmt::format("{}({})", pattern.op, text)};
 }
 
-Expression infix(const Pattern& pattern, std::string_view sign, Binding binding, bool is_associative) {
-  const std::vector<Expression> operands = operands_of(pattern);
-  const Binding right = is_associative ? binding : static_cast<Binding>(static_cast<int>(binding) + 1);
-  return {fmt::format("{}{}{}", within(operands[0], binding), sign, within(operands[1], right)), binding};
+Expression infix(const Pattern& pattern, std::string_view sign, Binding binding, bool is_associative, Style style) {
+  const std::vector<Expression> operands = operands_of(pattern, style);
+  const auto tighter = static_cast<Binding>(static_cast<int>(binding) + 1);
+  const Binding left = style == Style::precise ? tighter : binding;
+  const Binding right = is_associative && style == Style::brief ? binding : tighter;
+  return {fmt::format("{}{}{}", within(operands[0], left), sign, within(operands[1], right)), binding};
 }
 
-Expression joined(const Pattern& pattern) {
+Expression joined(const Pattern& pattern, Style style) {
   std::vector<std::string> parts;
-  for (const Expression& operand : operands_of(pattern)) parts.push_back(operand.text);
+  for (const Expression& operand : operands_of(pattern, style)) parts.push_back(operand.text);
   switch (axis_of(pattern)) {
     case Axis::rows: return {fmt::format("[{}]", fmt::join(parts, " ; "))};
     case Axis::columns: return {fmt::format("[{}]", fmt::join(parts, " | "))};
@@ -129,18 +134,18 @@ Expression part(const Pattern& pattern, const std::string& whole, const std::str
   return {fmt::format("{}[{}]{}", whole, range, subscript(attribute(pattern, "axis")))};
 }
 
-Expression expression_of(const Pattern& pattern) {
+Expression expression_of(const Pattern& pattern, Style style) {
   if (pattern.is_input()) return {pattern.input};
   const std::string& op = pattern.op;
   const bool is_pair = pattern.operands.size() == 2;
-  if (op == "add" && is_pair) return infix(pattern, " + ", Binding::sum, true);
-  if (op == "sub" && is_pair) return infix(pattern, " − ", Binding::sum, false);
-  if (op == "mul" && is_pair) return infix(pattern, " ⊙ ", Binding::product, true);
-  if (op == "scalar_mul" && is_pair) return infix(pattern, " ", Binding::product, true);
-  if (op == "div" && is_pair) return infix(pattern, " ⁄ ", Binding::product, false);
-  if (op == "matmul" && is_pair) return infix(pattern, "·", Binding::product, false);
-  if (op == "concat") return joined(pattern);
-  const std::vector<Expression> operands = operands_of(pattern);
+  if (op == "add" && is_pair) return infix(pattern, " + ", Binding::sum, true, style);
+  if (op == "sub" && is_pair) return infix(pattern, " − ", Binding::sum, false, style);
+  if (op == "mul" && is_pair) return infix(pattern, " ⊙ ", Binding::product, true, style);
+  if (op == "scalar_mul" && is_pair) return infix(pattern, " ", Binding::product, true, style);
+  if (op == "div" && is_pair) return infix(pattern, " ⁄ ", Binding::product, false, style);
+  if (op == "matmul" && is_pair) return infix(pattern, "·", Binding::product, false, style);
+  if (op == "concat") return joined(pattern, style);
+  const std::vector<Expression> operands = operands_of(pattern, style);
   if (operands.size() == 1) {
     const std::string tight = within(operands[0], Binding::atom);
     if (op == "neg") return {fmt::format("−{}", tight), Binding::power};
@@ -153,6 +158,9 @@ Expression expression_of(const Pattern& pattern) {
     if (op == "slice") return part(pattern, tight, attribute(pattern, "begin"), attribute(pattern, "end"));
     if (op == "split") {
       const std::string at = attribute(pattern, "at");
+      if (style == Style::precise)
+        return {fmt::format("{} part of {} cut at {}", pattern.output == 0 ? "first" : "second", tight, at),
+                Binding::sum};
       return pattern.output == 0 ? part(pattern, tight, "0", at) : part(pattern, tight, at, "");
     }
     if (op == "reshape") return {fmt::format("reshape({} to {})", operands[0].text, attribute(pattern, "shape"))};
@@ -168,11 +176,7 @@ bool are_both_parts(const Pattern& first, const Pattern& second) {
   return expected == second;
 }
 
-}  // namespace
-
-std::string mathematics_of(const Pattern& pattern) { return expression_of(pattern).text; }
-
-std::string mathematics_of(const std::vector<PatternPtr>& side) {
+std::string text_of_side(const std::vector<PatternPtr>& side, Style style) {
   std::vector<std::string> results;
   for (std::size_t i = 0; i < side.size(); ++i) {
     if (i + 1 < side.size() && are_both_parts(*side[i], *side[i + 1])) {
@@ -181,14 +185,25 @@ std::string mathematics_of(const std::vector<PatternPtr>& side) {
       const std::string_view into = axis == Axis::columns ? " between columns"
                                     : axis == Axis::rows  ? " between rows"
                                                           : "";
-      results.push_back(fmt::format("{} cut{}{} at {}", mathematics_of(*side[i]->operands[0]), into, along,
+      results.push_back(fmt::format("{} cut{}{} at {}", expression_of(*side[i]->operands[0], style).text, into, along,
                                     attribute(*side[i], "at")));
       ++i;
     } else {
-      results.push_back(mathematics_of(*side[i]));
+      results.push_back(expression_of(*side[i], style).text);
     }
   }
   return fmt::format("{}", fmt::join(results, ",  "));
+}
+
+}  // namespace
+
+std::string mathematics_of(const Pattern& pattern) { return expression_of(pattern, Style::brief).text; }
+
+WrittenSides mathematics_of(const Rule& rule) {
+  WrittenSides sides{text_of_side(rule.source, Style::brief), text_of_side(rule.target, Style::brief)};
+  if (sides.source == sides.target)
+    sides = {text_of_side(rule.source, Style::precise), text_of_side(rule.target, Style::precise)};
+  return sides;
 }
 
 std::string mathematics_of(const Condition& condition) {

@@ -8,8 +8,13 @@
 
 namespace taso::rules {
 
-/// One side, on one line. Products are x·y, element-wise ones x ⊙ y; [x | y] joins columns, [x ; y] rows.
-std::string mathematics_of(const std::vector<PatternPtr>& side);
+struct WrittenSides {
+  std::string source, target;
+};
+
+/// Each side on one line. Products are x·y, element-wise ones x ⊙ y; [x | y] joins columns, [x ; y] rows. Only a rule
+/// whose sides would read the same has all parentheses, and says which parts come from a split.
+WrittenSides mathematics_of(const Rule& rule);
 std::string mathematics_of(const Pattern& pattern);
 /// With signs instead of words: "a ≤ dim(x, 0)".
 std::string mathematics_of(const Condition& condition);

@@ -3,6 +3,7 @@
 
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
+#include "tests/source_folder.h"
 
 namespace taso::test {
 
@@ -11,7 +12,7 @@ using namespace rules;
 namespace {
 
 std::string target_of(const std::string& text) {
-  return mathematics_of(parse_rule("rule r\n  relu(x) => " + text + "\n").target);
+  return mathematics_of(parse_rule("rule r\n  relu(x) => " + text + "\n")).target;
 }
 
 }  // namespace
@@ -42,12 +43,34 @@ TEST_CASE("joined and cut matrices are told by rows and columns") {
   CHECK(target_of("second(split[axis=0, at=dim(x, 1)](x))") == "x[x.1:]");
 }
 
+TEST_CASE("no rule reads the same on both sides") {
+  const auto text = [](const std::string& rule) {
+    const auto [source, target] = mathematics_of(parse_rule("rule r\n  " + rule + "\n"));
+    return source + " ⇒ " + target;
+  };
+  CHECK(text("add(add(x, y), z) => add(x, add(y, z))") == "(x + y) + z ⇒ x + (y + z)");
+  CHECK(text("sub(add(x, y), z) => add(x, sub(y, z))") == "(x + y) − z ⇒ x + (y − z)");
+  CHECK(text("slice[axis=0, begin=0, end=b](relu(x)) => first(split[axis=0, at=b](relu(x)))") ==
+        "relu(x)[:b] ⇒ first part of relu(x) cut at b");
+  CHECK(text("mul(x, second(split[axis=0, at=2](y))) => mul(x, slice[axis=0, begin=2, end=dim(y, 0)](y))") ==
+        "x ⊙ y[2:] ⇒ x ⊙ y[2:y.0]");
+  for (const char* const name : {"taso", "networks", "partial", "properties"}) {
+    const RuleFile file =
+        parse_rules(Source::read((source_folder() / "rules" / (name + std::string(".rules"))).string()));
+    for (const Rule& rule : file.rules()) {
+      INFO(rule.name);
+      const auto [source, target] = mathematics_of(rule);
+      CHECK(source != target);
+    }
+  }
+}
+
 TEST_CASE("both results of a split are told at once") {
   const Rule rule = parse_rule(
       "rule r\n  matmul(x, y), matmul(x, z) => split[axis=1, at=dim(y, rank(y) - 1)](matmul(x, concat[axis=1](y, z)))\n"
       "  where dim(y, 0) <= dim(z, 0) + 1, divides(2, dim(x, 0)), rank(x) = 2\n");
-  CHECK(mathematics_of(rule.source) == "x·y,  x·z");
-  CHECK(mathematics_of(rule.target) == "x·[y | z] cut between columns at columns(y)");
+  CHECK(mathematics_of(rule).source == "x·y,  x·z");
+  CHECK(mathematics_of(rule).target == "x·[y | z] cut between columns at columns(y)");
   REQUIRE(rule.conditions.size() == 3);
   CHECK(mathematics_of(rule.conditions[0]) == "y.0 ≤ z.0 + 1");
   CHECK(mathematics_of(rule.conditions[1]) == "2 divides x.0");

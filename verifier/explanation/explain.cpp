@@ -100,8 +100,8 @@ class Teller {
     Explanation result{verify(rule_, properties_, options_, stop_), ""};
     const RuleVerdict& verdict = result.verdict;
     std::string& text = result.text;
-    text = fmt::format("{}: {}\n  {}\n  ⇒ {}\n", rule_.name, text_of(verdict.kind), rules::mathematics_of(rule_.source),
-                       rules::mathematics_of(rule_.target));
+    const auto [source, target] = rules::mathematics_of(rule_);
+    text = fmt::format("{}: {}\n  {}\n  ⇒ {}\n", rule_.name, text_of(verdict.kind), source, target);
     if (!rule_.conditions.empty()) text += fmt::format("  where {}\n", conditions_text(rule_.conditions));
     if (stop_.stop_requested()) return result;
     switch (verdict.kind) {
@@ -187,8 +187,8 @@ class Teller {
     std::string text = used.empty() ? "" : "\nProperties that were used:\n";
     for (const std::size_t index : used) {
       const rules::Rule& property = properties_[index].rule();
-      text += fmt::format("  {}: {} = {}{}\n", property.name, rules::mathematics_of(property.source),
-                          rules::mathematics_of(property.target),
+      const auto [source, target] = rules::mathematics_of(property);
+      text += fmt::format("  {}: {} = {}{}\n", property.name, source, target,
                           property.conditions.empty() ? "" : ", where " + conditions_text(property.conditions));
     }
     return text;
