@@ -67,6 +67,7 @@ std::optional<TensorCalls> TensorCalls::with(const nb::object& torch, std::vecto
 bool TensorCalls::read(nb::handle tensor, std::int32_t type, taso_tensor& read) const {
   // Not those of classes that inherit: they may mean something else.
   if (reinterpret_cast<PyObject*>(Py_TYPE(tensor.ptr())) != tensor_type_.ptr()) return false;
+  if (nb::cast<bool>(is_negated_(tensor))) return false;  // first, for it may let other threads run
   nb::dlpack::dltensor found;
   if (exchange_->tensor_from_object(tensor.ptr(), &found) != 0) {
     PyErr_Clear();
@@ -78,7 +79,8 @@ bool TensorCalls::read(nb::handle tensor, std::int32_t type, taso_tensor& read) 
   if (!is_here || !wanted || !(found.dtype == *wanted) || found.ndim > TASO_MAX_RANK || !is_dense(found)) return false;
   std::size_t bytes = static_cast<std::size_t>(wanted->bits + 7) / 8;
   for (std::int32_t i = 0; i < found.ndim; ++i) bytes *= static_cast<std::size_t>(found.shape[i]);
-  if (bytes == 0 || nb::cast<bool>(is_negated_(tensor))) return false;
+  // Null would ask the library for memory. Tensors without storage have it, and wrappers within a transformation.
+  if (bytes == 0 || found.data == nullptr) return false;
   read = {};
   read.data = static_cast<std::byte*>(found.data) + found.byte_offset;
   read.capacity = bytes;

@@ -40,8 +40,8 @@ def dtype_of(number: int) -> np.dtype | None:
 
 def is_tensor(value: Any) -> bool:
     """Whether it is a tensor of PyTorch, which is not imported for the question."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
+    kind = getattr(sys.modules.get("torch"), "Tensor", None)  # other modules may have that name
+    return isinstance(kind, type) and isinstance(value, kind)
 
 
 def is_on_device(value: Any) -> bool:

@@ -165,7 +165,7 @@ class Session:
         """
         given = self._in_order(inputs)
         tensors = []
-        if "torch" in sys.modules:
+        if sys.modules.get("torch") is not None:  # None blocks an import
             if self._knows_tensors is None:
                 self._knows_tensors = self._learn_tensors()
             if self._knows_tensors:
@@ -197,6 +197,8 @@ class Session:
     def _learn_tensors(self) -> bool:
         """Whether plain tensors of PyTorch take the short way, without steps of Python: a run may be as short as they
         are. Asked for at the first run beside PyTorch."""
+        if not hasattr(getattr(sys.modules["torch"], "Tensor", None), "__dlpack_c_exchange_api__"):
+            return False
         types = [arrays.tensor_type(number) for number in self._output_types]
         number = self._device_number if self._is_on_device else -1
         return None not in types and self._session.learn_tensors(
@@ -290,9 +292,11 @@ class Session:
         value, number = self._outputs[place], self._output_types[place]
         if arrays.is_tensor(given):
             self._check_device(value, given.device.index if given.is_cuda else None)
-            if not given.is_contiguous():
-                raise ArgumentError(f"the memory for the output '{value.name}' is not contiguous")
+            if not given.is_contiguous() or given.is_neg():
+                raise ArgumentError(f"the memory for the output '{value.name}' is not contiguous, or a negated view")
             memory = arrays.tensor_memory(given)
+            if memory[0] == 0 and memory[1] > 0:
+                raise ArgumentError(f"the tensor for the output '{value.name}' has no memory")
         elif isinstance(given, np.ndarray):
             if not given.flags.c_contiguous or not given.flags.writeable:
                 raise ArgumentError(f"the memory for the output '{value.name}' is not contiguous, or read-only")

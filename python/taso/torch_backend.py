@@ -2,8 +2,10 @@
 on PyTorch's current stream, without copies. Options of sessions go through: options={"precision": "tf32"}.
 
 A graph is exported when it is called for the first time, once for each set of shapes. Weights are constants in the
-exported model; when they change, it is exported again. What cannot be exported or run is run by PyTorch, and a warning
-says why. So is everything that needs gradients. This needs the packages onnx and onnxscript.
+exported model; when they are replaced or written to, it is exported again. Only writes that PyTorch does not count are
+not seen: through `data` of a parameter, through NumPy, or to weights made in inference mode. What cannot be exported or
+run is run by PyTorch, and a warning says why. So is everything that needs gradients. This needs the packages onnx and
+onnxscript.
 """
 
 from __future__ import annotations
@@ -53,8 +55,8 @@ def is_weight(example: Any) -> bool:
     return isinstance(example, torch.nn.Parameter) or getattr(example, "_dynamo_static_input_type", None) is not None
 
 
-#: A number that changes when a tensor is written to.
-version_of = operator.attrgetter("_version")
+#: A number that changes when a tensor is written to, and where it lies: `data` of a tensor may become another one's.
+version_of, place_of = operator.attrgetter("_version"), torch.Tensor.data_ptr
 
 
 def picker(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
@@ -71,11 +73,13 @@ class Made(NamedTuple):
     weights: Sequence[torch.Tensor]
     versioned: list[torch.Tensor]  # those of them that have a version
     versions: list[int]
+    addresses: list[int]
 
     def is_of(self, weights: Sequence[torch.Tensor]) -> bool:
         """Whether these are the same weights, and nobody wrote to them."""
         return len(weights) == len(self.weights) and all(map(operator.is_, weights, self.weights)) and \
-            list(map(version_of, self.versioned)) == self.versions
+            list(map(version_of, self.versioned)) == self.versions and \
+            list(map(place_of, self.weights)) == self.addresses
 
 
 class CompiledGraph:
@@ -137,13 +141,16 @@ class CompiledGraph:
                     self.sessions.pop(next(iter(self.sessions)))
                 versioned = [one for one in weights if not one.is_inference()]
                 versions = list(map(version_of, versioned))
-                self.sessions[shapes] = Made(*self.make_session(arguments), weights, versioned, versions)
+                addresses = list(map(place_of, weights))
+                self.sessions[shapes] = Made(*self.make_session(arguments), weights, versioned, versions, addresses)
             return self.sessions[shapes]
 
     def make_session(self, arguments: Sequence[Any]) -> tuple[Session, list[int]]:
         places = [place for place in self.rest if isinstance(arguments[place], torch.Tensor)]
         given = tuple(arguments[place].detach() for place in places)
         devices = {one.device for one in arguments if isinstance(one, torch.Tensor)}
+        if not places:
+            raise CannotRun("it has no tensors but weights")
         if len(devices) != 1:
             raise CannotRun("its tensors are on several devices" if devices else "it has no tensors")
         [device] = devices

@@ -46,7 +46,7 @@ def tensor_from_object(given, found):
         (ctypes.c_int64 * count)(*(step // array.itemsize for step in array.strides))
     offset = given.offset * array.itemsize
     code, bits = CODES[array.dtype.name]
-    found[0] = DLTensor(array.ctypes.data - offset, given.device[0], given.device[1], count, code, bits, 1,
+    found[0] = DLTensor(array.ctypes.data - offset if given.has_memory else None, *given.device, count, code, bits, 1,
                         *given.kept, offset)
     return 0
 
@@ -74,8 +74,9 @@ class Tensor:
 
     __dlpack_c_exchange_api__ = capsule(TABLE)
 
-    def __init__(self, array, device=(CPU, 0), offset=0, negated=False):
-        self.array, self.device, self.offset, self.negated = array, device, offset, negated
+    def __init__(self, array, device=(CPU, 0), offset=0, negated=False, has_memory=True):
+        self.array, self.device, self.offset = array, device, offset
+        self.negated, self.has_memory = negated, has_memory
 
     def is_neg(self):
         return self.negated
@@ -139,7 +140,8 @@ def test_where_memory_lies_counts(session, torch):
 
 @pytest.mark.parametrize("odd", [
     Tensor(drawn()[::2]), Tensor(drawn().T.copy().T), Tensor(drawn(kind=np.float64)), Tensor(drawn(), device=(GPU, 0)),
-    Tensor(drawn(), negated=True), Tensor(drawn()[:0]), Parameter(drawn()), drawn(), None, 3, "x"], ids=str)
+    Tensor(drawn(), negated=True), Tensor(drawn(), has_memory=False), Tensor(drawn()[:0]), Parameter(drawn()), drawn(),
+    None, 3, "x"], ids=str)
 def test_others_do_not(session, torch, odd):
     assert short_way(session, odd, Tensor(BIAS)) is None
     assert short_way(session, Tensor(drawn()), Tensor(BIAS), out=[odd]) is None
@@ -174,6 +176,14 @@ NEWER, NEWER_WITH_OLD = table(major=2), table(2, ctypes.pointer(TABLE))
 def test_versions_of_pytorch_without_these_functions(taso, product, torch, given, is_known):
     torch.Tensor = type("Tensor", (Tensor,), {"__dlpack_c_exchange_api__": given})
     assert taso.Session(product, device="cpu")._learn_tensors() is is_known
+
+
+@pytest.mark.parametrize("other", [None, types.ModuleType("torch"), types.SimpleNamespace(Tensor=type("A", (), {}))],
+                         ids=str)
+def test_a_module_that_is_called_torch(taso, product, monkeypatch, other):
+    monkeypatch.setitem(sys.modules, "torch", other)
+    session = taso.Session(product, device="cpu")
+    assert session(drawn(), BIAS)["y"].shape == (5, 3)
 
 
 def test_threads(session, torch):

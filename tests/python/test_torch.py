@@ -75,6 +75,10 @@ def test_tensors_go_in_and_come_out(taso, product):
     if hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):  # the short way
         for given, is_short in ((rows, True), (negated, False), (rows.t().contiguous().t(), False)):
             assert (session._session.run_tensors([given, bias], None, None) is not None) == is_short
+    for odd, text in ((torch.empty(6, 3, device="meta"), "."), (torch._neg_view(torch.zeros(6, 3)), "negated"),
+                      (torch._efficientzerotensor(6, 3), "no memory")):
+        with pytest.raises((ValueError, TypeError), match=text):
+            session(rows, bias, out=[odd])
     memory = torch.zeros(6, 3)
     assert session(rows, bias.numpy(), out=[memory])["y"] is memory and (memory.numpy() == wanted).all()
     with pytest.raises(TypeError, match="'x' has the type float32, not float64"):
@@ -129,6 +133,20 @@ def test_changed_weights_count(compiled):
     close(call(picture), module(picture).detach())
     module[4].weight = torch.nn.Parameter(torch.randn(5, 144))
     close(call(picture), module(picture).detach())
+    module[4].bias.data = torch.randn(5)  # which no version tells
+    close(call(picture), module(picture).detach())
+
+
+@pytest.mark.full
+@needs_torch
+def test_a_graph_without_inputs_is_left_to_pytorch(taso):
+    from taso.torch_backend import taso as backend
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: torch.softmax(x, -1), backend=backend)
+    weight = torch.nn.Parameter(torch.ones(2, 3))
+    with torch.no_grad(), pytest.warns(UserWarning, match="no tensors but weights"):
+        found = compiled(weight)
+    assert isinstance(found, torch.Tensor) and torch.equal(found, torch.softmax(weight.detach(), -1))
 
 
 @pytest.mark.full
