@@ -34,6 +34,7 @@ endif()
 # The part of nanobind that depends on the version of Python is a package of its own.
 nanobind_add_module(_taso BACKEND_MODULE nanobind_backend NB_SUPPRESS_WARNINGS
   python/extension/module.cpp python/extension/tensor_calls.cpp)
+target_include_directories(_taso PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(_taso PRIVATE taso_runtime)
 taso_compile_options(_taso)
 set_target_properties(_taso PROPERTIES

@@ -20,8 +20,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "support.h"
-#include "tensor_calls.h"
+#include "python/extension/support.h"
+#include "python/extension/tensor_calls.h"
 
 namespace taso::python {
 namespace {

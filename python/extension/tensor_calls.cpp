@@ -1,4 +1,4 @@
-#include "tensor_calls.h"
+#include "python/extension/tensor_calls.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "support.h"
+#include "python/extension/support.h"
 
 namespace taso::python {
 
