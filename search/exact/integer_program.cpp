@@ -141,7 +141,7 @@ class Child {
       bytes.insert(bytes.end(), buffer.begin(), buffer.begin() + count);
     }
     numbers.resize(bytes.size() / sizeof(double));
-    std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(double));
+    if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(double));
     return numbers;
   }
 
