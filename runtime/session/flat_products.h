@@ -1,6 +1,6 @@
 // Products of rows that were made flat: ONNX Runtime writes MatMul and Add of more than two axes as Reshape, Gemm and
-// Reshape back, and that is what an execution provider gets to see. What follows the second Reshape, such as a residual,
-// could not become a part of the product's kernel.
+// Reshape back, and that is what an execution provider gets to see. What follows the second Reshape, such as a
+// residual, could not become a part of the product's kernel.
 #pragma once
 
 #include "onnx/export/edit.h"
