@@ -112,21 +112,12 @@ void set_shape(taso_tensor& tensor, const std::vector<std::int64_t>& shape) {
 
 std::vector<std::int64_t> shape_of(const taso_tensor& tensor) { return {tensor.shape, tensor.shape + tensor.rank}; }
 
-bool is_dense(const nb::ndarray<>& array) {
-  if (array.size() == 0) return true;
-  std::int64_t stride = 1;
-  for (std::size_t i = array.ndim(); i-- > 0;) {
-    if (array.shape(i) != 1 && array.stride(i) != stride) return false;
-    stride *= static_cast<std::int64_t>(array.shape(i));
-  }
-  return true;
-}
-
 /// Memory of an array: pointer, bytes, number of its type, whether it is on the device, shape.
 using Memory = std::tuple<std::uintptr_t, std::size_t, std::int32_t, bool, std::vector<std::int64_t>>;
 
 Memory memory_of(const nb::ndarray<>& array) {
-  if (!is_dense(array)) throw Failure(TASO_BAD_ARGUMENT, "an array on a device is not contiguous");
+  if (array.size() > 0 && !is_dense(array.ndim(), array.shape_ptr(), array.stride_ptr()))
+    throw Failure(TASO_BAD_ARGUMENT, "an array on a device is not contiguous");
   const bool is_on_device =
       array.device_type() == nb::device::cuda::value || array.device_type() == nb::device::cuda_managed::value;
   if (!is_on_device && array.device_type() != nb::device::cpu::value &&

@@ -2,6 +2,7 @@
 #pragma once
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -92,6 +93,16 @@ inline std::optional<nb::dlpack::dtype> dtype_of(std::int32_t type) {
     case TASO_BOOL: return made(Code::Bool, 8);
     default: return std::nullopt;
   }
+}
+
+/// Whether elements lie one behind the other. No strides stand for that, and those of axes of size 1 mean nothing.
+inline bool is_dense(std::size_t rank, const std::int64_t* shape, const std::int64_t* strides) {
+  std::int64_t stride = 1;
+  for (std::size_t i = rank; strides != nullptr && i-- > 0;) {
+    if (shape[i] != 1 && strides[i] != stride) return false;
+    stride *= shape[i];
+  }
+  return true;
 }
 
 }  // namespace taso::python

@@ -33,16 +33,6 @@ const ExchangeInterface* exchange_of(const nb::object& tensor_type) {
   return found;
 }
 
-bool is_dense(const nb::dlpack::dltensor& tensor) {
-  if (tensor.strides == nullptr) return true;
-  std::int64_t stride = 1;
-  for (std::int32_t i = tensor.ndim; i-- > 0;) {
-    if (tensor.shape[i] != 1 && tensor.strides[i] != stride) return false;
-    stride *= tensor.shape[i];
-  }
-  return true;
-}
-
 bool has_shape(const taso_tensor& tensor, const std::vector<std::int64_t>& shape) {
   return std::equal(tensor.shape, tensor.shape + tensor.rank, shape.begin(), shape.end());
 }
@@ -76,7 +66,8 @@ bool TensorCalls::read(nb::handle tensor, std::int32_t type, taso_tensor& read) 
   const auto wanted = dtype_of(type);
   const bool is_here = device_ < 0 ? found.device.device_type == host
                                    : found.device.device_type == gpu && found.device.device_id == device_;
-  if (!is_here || !wanted || !(found.dtype == *wanted) || found.ndim > TASO_MAX_RANK || !is_dense(found)) return false;
+  if (!is_here || !wanted || !(found.dtype == *wanted) || found.ndim > TASO_MAX_RANK) return false;
+  if (!is_dense(static_cast<std::size_t>(found.ndim), found.shape, found.strides)) return false;
   std::size_t bytes = static_cast<std::size_t>(wanted->bits + 7) / 8;
   for (std::int32_t i = 0; i < found.ndim; ++i) bytes *= static_cast<std::size_t>(found.shape[i]);
   // Null would ask the library for memory. Tensors without storage have it, and wrappers within a transformation.
@@ -92,16 +83,17 @@ bool TensorCalls::read(nb::handle tensor, std::int32_t type, taso_tensor& read) 
 }
 
 /// The shapes of outputs for these inputs; null if they depend on more.
-const TensorCalls::Known* TensorCalls::shapes_for(const taso_session* session, const std::vector<taso_tensor>& inputs) {
+std::shared_ptr<const TensorCalls::Known> TensorCalls::shapes_for(const taso_session* session,
+                                                                  const std::vector<taso_tensor>& inputs) {
   Shape key;
   for (const taso_tensor& input : inputs) {
     key.push_back(input.rank);
     key.insert(key.end(), input.shape, input.shape + input.rank);
   }
-  const auto place = std::find_if(known_.begin(), known_.end(), [&](const Known& one) { return one.inputs == key; });
+  const auto place = std::find_if(known_.begin(), known_.end(), [&](const auto& one) { return one->inputs == key; });
   if (place != known_.end()) {
     std::rotate(known_.begin(), place, place + 1);
-    return known_.data();
+    return known_.front();
   }
   std::vector<taso_tensor> found(outputs_.names.size());
   require(taso_session_infer(session, inputs.data(), inputs.size(), found.data(), found.size()));
@@ -115,8 +107,8 @@ const TensorCalls::Known* TensorCalls::shapes_for(const taso_session* session, c
     made.tuples.push_back(nb::tuple(sizes));
   }
   if (known_.size() >= most_known_shapes) known_.pop_back();
-  known_.insert(known_.begin(), std::move(made));
-  return known_.data();
+  known_.insert(known_.begin(), std::make_shared<const Known>(std::move(made)));
+  return known_.front();
 }
 
 nb::object TensorCalls::run(taso_session* session, const nb::sequence& inputs, const nb::object& given_outputs,
@@ -125,18 +117,16 @@ nb::object TensorCalls::run(taso_session* session, const nb::sequence& inputs, c
   if (given.empty() || nb::len(inputs) != given.size()) return nb::none();
   for (std::size_t i = 0; i < given.size(); ++i)
     if (!read(inputs[i], input_types_[i], given[i])) return nb::none();
-  const Known* const known = shapes_for(session, given);
+  // Calls of PyTorch below may let other threads run, which may forget this one.
+  const std::shared_ptr<const Known> known = shapes_for(session, given);
   if (known == nullptr) return nb::none();
-
-  // Calls of PyTorch below may let other threads run, which may change what is known.
-  const std::vector<Shape> shapes = known->outputs;
-  const std::vector<nb::object> tuples = known->tuples;
   nb::dict named;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const nb::object tensor = given_outputs.is_none() ? empty_(tuples[i], nb::arg("dtype") = outputs_.torch_types[i],
-                                                               nb::arg("device") = outputs_.device)
-                                                      : nb::object(given_outputs[i]);
-    if (!read(tensor, outputs_.types[i], results[i]) || !has_shape(results[i], shapes[i])) return nb::none();
+    const nb::object tensor =
+        given_outputs.is_none()
+            ? empty_(known->tuples[i], nb::arg("dtype") = outputs_.torch_types[i], nb::arg("device") = outputs_.device)
+            : nb::object(given_outputs[i]);
+    if (!read(tensor, outputs_.types[i], results[i]) || !has_shape(results[i], known->outputs[i])) return nb::none();
     named[outputs_.names[i]] = tensor;
   }
   void* place = nullptr;

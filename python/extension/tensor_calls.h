@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -43,14 +44,14 @@ class TensorCalls {
 
   TensorCalls() = default;
   bool read(nb::handle tensor, std::int32_t type, taso_tensor& read) const;
-  const Known* shapes_for(const taso_session* session, const std::vector<taso_tensor>& inputs);
+  std::shared_ptr<const Known> shapes_for(const taso_session* session, const std::vector<taso_tensor>& inputs);
 
   const ExchangeInterface* exchange_ = nullptr;
   nb::object tensor_type_, is_negated_, empty_;
   std::vector<std::int32_t> input_types_;
   Outputs outputs_;
   std::int32_t device_ = -1;
-  std::vector<Known> known_;  ///< the last one that was asked for comes first
+  std::vector<std::shared_ptr<const Known>> known_;  ///< the last one that was asked for comes first
 };
 
 }  // namespace taso::python

@@ -26,9 +26,7 @@ class Finder {
   explicit Finder(const onnx::GraphEdit& edit) : edit_(edit), imported_(edit.imported()) {}
 
   std::optional<FlatProduct> at(const proto::NodeProto& gemm) const {
-    if (gemm.op_type() != "Gemm" || !onnx::is_default_domain(gemm.domain()) || gemm.input_size() < 2)
-      return std::nullopt;
-    if (!gemm.input(0).starts_with(name_of_flat_rows)) return std::nullopt;
+    if (!onnx::is_default_domain(gemm.domain())) return std::nullopt;
     const Attributes attributes = onnx::read_attributes(gemm, edit_.folder());
     if (attributes.integer("transA", 0) != 0 || attributes.integer("transB", 0) != 0) return std::nullopt;
     if (attributes.number("alpha", 1) != 1 || attributes.number("beta", 1) != 1) return std::nullopt;
@@ -95,11 +93,16 @@ void unflatten(onnx::GraphEdit& edit, const FlatProduct& one) {
 }  // namespace
 
 std::size_t unflatten_products(onnx::GraphEdit& edit) {
+  std::vector<const proto::NodeProto*> gemms;
+  edit.for_each_node([&](const proto::NodeProto& node) {
+    if (node.op_type() == "Gemm" && node.input_size() > 1 && node.input(0).starts_with(name_of_flat_rows))
+      gemms.push_back(&node);
+  });
+  if (gemms.empty()) return 0;  // without an import
   std::vector<FlatProduct> all;
   const Finder finder(edit);
-  edit.for_each_node([&](const proto::NodeProto& node) {
-    if (const auto found = finder.at(node)) all.push_back(*found);
-  });
+  for (const proto::NodeProto* const gemm : gemms)
+    if (const auto found = finder.at(*gemm)) all.push_back(*found);
   for (const FlatProduct& one : all) {
     const proto::NodeProto *const before = edit.current(one.before), *const gemm = edit.current(one.gemm),
                                   *const after = edit.current(one.after);

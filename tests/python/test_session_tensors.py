@@ -156,8 +156,8 @@ def test_given_memory_of_another_shape_is_left_to_the_general_way(session, torch
 
 
 def test_wrong_shapes_are_errors(taso, session, torch):
-    for x in (np.ones((2, 5), np.float32), np.ones(4, np.float32), np.ones((1,) * 40, np.float32)[..., None]):
-        with pytest.raises((taso.ArgumentError, AttributeError)):
+    for x in (np.ones((2, 5), np.float32), np.ones(4, np.float32)):
+        with pytest.raises(taso.ArgumentError, match="'x' cannot have the shape"):
             session(Tensor(x), Tensor(BIAS))
     assert (session(Tensor(drawn()), Tensor(BIAS))["y"].array == session(drawn(), BIAS)["y"]).all()
 
